@@ -27,7 +27,7 @@ static const char run_help[] =
     "                      rate over a longer path (900M@80ms), an amount in a time\n"
     "                      (\"1TB in 3h\"), or a table (loss<1e-7,rtt<100ms,mtu>=9000,\n"
     "                      rate>=900M) that is judged line by line\n"
-    "  --time-budget TIME  end after this much loading (25s, 45s without a verdict)\n"
+    "  --time-budget TIME  end after this much loading (25s, 45s while unsure)\n"
     "  --data-budget SIZE  move no more than this (1.5GB on links up to 1 Gb/s)\n"
     "  --dry-run           print what could be measured and the most it would cost;\n"
     "                      send nothing\n"

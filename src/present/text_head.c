@@ -105,9 +105,9 @@ static void add_limit(const struct text_source *source, struct tl_buf *out)
     text_predicted_rate(source, verdict->fixed_bps, verdict->fixed_at_least, then);
     plain_add_place(source, verdict->segment, true, out);
     tl_buf_addf(out, " %slimits the %s%s %s%s%s.",
-                verdict->confidence >= 0.8   ? ""
-                : verdict->confidence >= 0.5 ? "probably "
-                                             : "possibly ",
+                verdict->confidence >= TL_CONFIDENCE_HIGH     ? ""
+                : verdict->confidence >= TL_CONFIDENCE_MEDIUM ? "probably "
+                                                              : "possibly ",
                 tl_direction_name(verdict->direction), gain ? ":" : " to", now,
                 !gain                     ? ""
                 : verdict->fixed_at_least ? " instead of at least "

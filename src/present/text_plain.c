@@ -102,9 +102,9 @@ static void how_sure(struct text *t, const struct text_source *source)
     }
     /* Words alone: a share would be read as if it had been counted. */
     text_item(t, 2,
-              verdict->confidence >= 0.8   ? "very sure"
-              : verdict->confidence >= 0.5 ? "fairly sure"
-                                           : "not sure");
+              verdict->confidence >= TL_CONFIDENCE_HIGH     ? "very sure"
+              : verdict->confidence >= TL_CONFIDENCE_MEDIUM ? "fairly sure"
+                                                            : "not sure");
 }
 
 void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,

@@ -56,7 +56,9 @@ const char *text_needs(const char *needs)
 
 const char *text_confidence(double confidence)
 {
-    return confidence >= 0.8 ? "high" : confidence >= 0.5 ? "medium" : "low";
+    return confidence >= TL_CONFIDENCE_HIGH     ? "high"
+           : confidence >= TL_CONFIDENCE_MEDIUM ? "medium"
+                                                : "low";
 }
 
 const char *text_stage_of(const struct tl_facts *facts, struct tl_fact_key key)

@@ -7,7 +7,7 @@
 struct tl_budget {
     int64_t time_ns;     /* of the loading stages */
     int64_t trial_ns;    /* of it the trial's own, which the plan may not use … */
-    int64_t open_ns;     /* … and what only a run without a verdict may */
+    int64_t open_ns;     /* … and what only one without a sure verdict may */
     int64_t bytes;       /* both directions together */
     int64_t worst_bytes; /* with what follows the verdict (--for) */
     bool worst_is_open;  /* of a link whose speed nobody knows, and the user set no limit */

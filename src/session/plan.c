@@ -165,9 +165,12 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* A cause that people are told as a mere possibility settles nothing. */
 static bool is_settled(const struct tl_plan_state *state)
 {
-    return state->findings && state->findings->verdict.state != TL_INCONCLUSIVE;
+    const struct tl_verdict *verdict = state->findings ? &state->findings->verdict : NULL;
+    return verdict && verdict->state != TL_INCONCLUSIVE &&
+           (verdict->state != TL_LIMITED || verdict->confidence >= TL_CONFIDENCE_MEDIUM);
 }
 
 static int64_t time_left_ns(const struct tl_plan_state *state)
@@ -188,7 +191,7 @@ bool tl_plan_next(const struct tl_plan_state *state, struct tl_plan_step *ret_st
         return stop(ret_step, "the data budget is spent");
     if (loads && time_left_ns(state) < TL_STAGE_WORTH_NS)
         return stop(ret_step, is_settled(state) && state->open_ns > 0
-                                  ? "the time budget of a run with a verdict is spent"
+                                  ? "the time budget of a run with a sure verdict is spent"
                                   : "the time budget is spent");
     ret_step->stage = best->stage;
     ret_step->direction = best->direction;

@@ -46,7 +46,7 @@ struct tl_plan_state {
     enum tl_far_kind far;               /* the far end's kind: its row says what it can do */
     unsigned far_cannot;                /* TL_FAR_* of it that this one far end has not */
     int64_t time_left_ns, bytes_left;   /* of the budgets */
-    int64_t open_ns;                    /* of time_left_ns, what is only spent without a verdict */
+    int64_t open_ns;                    /* of time_left_ns, what only an unsure run spends */
     const struct tl_facts *facts;       /* with derived facts */
     const struct tl_findings *findings; /* NULL before the first judging */
 };

@@ -23,16 +23,20 @@ Test(plan_bounds, spent_budgets_end_it_and_say_so)
     cr_expect(strstr(step.why, "time") != NULL);
 }
 
-/* Time that is kept for runs without a verdict is not spent on one. */
+/* Time that is kept for runs without a sure verdict is not spent on one. */
 Test(plan_bounds, a_verdict_leaves_what_only_an_open_run_may_spend)
 {
     struct tl_finding list[] = {open_cause("capacity", streams_missing, 2)};
     struct tl_findings open = findings_of(list, 1, unknown());
-    struct tl_findings settled = findings_of(list, 1, limited(0.35, NONE));
+    struct tl_findings possible = findings_of(list, 1, limited(0.35, NONE));
+    struct tl_findings settled = findings_of(list, 1, limited(0.62, NONE));
     struct tl_plan_state state = after_stream(&open);
     struct tl_plan_step step;
     state.open_ns = state.time_left_ns;
     cr_assert(tl_plan_next(&state, &step));
+    cr_expect_gt(step.duration_ns, 4000000000);
+    state.findings = &possible;
+    cr_assert(tl_plan_next(&state, &step), "a mere possibility settles nothing");
     cr_expect_gt(step.duration_ns, 4000000000);
     state.findings = &settled;
     cr_expect(!tl_plan_next(&state, &step));

@@ -103,6 +103,10 @@ struct tl_ledger_row {
     double duration_ns;
 };
 
+/* What people are shown: high, medium or low ("possibly"), which alone settles nothing. */
+#define TL_CONFIDENCE_HIGH   0.8
+#define TL_CONFIDENCE_MEDIUM 0.5
+
 struct tl_verdict {
     enum tl_verdict_state state;
     char *cause, *segment; /* NULL unless limited */

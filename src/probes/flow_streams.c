@@ -24,7 +24,8 @@ static void read_members(const struct tl_tcp_result *result, struct tl_members *
                       rate->valid ? rate->end_ns : INT64_MAX, &stats);
         members[i] = (struct tl_member){.bps = member_bps(&result->receiver.logs[i], rate),
                                         .segments_count = stats.segments_count,
-                                        .retrans_count = stats.retrans_count};
+                                        .retrans_count = stats.retrans_count,
+                                        .loss_events_count = stats.loss_event_count};
     }
     tl_members_split(members, result->streams, ret_split);
 }
@@ -61,6 +62,10 @@ void tl_flow_set_members(struct tl_facts *facts, enum tl_direction direction,
                 one_group);
     tl_flow_set(facts, TL_FLOW(direction, streams_fast_retrans_ratio), split.fast_retrans_ratio,
                 one_group);
+    tl_flow_set(facts, TL_FLOW(direction, streams_slow_loss_event_ratio),
+                split.slow_loss_event_ratio, one_group);
+    tl_flow_set(facts, TL_FLOW(direction, streams_fast_loss_event_ratio),
+                split.fast_loss_event_ratio, one_group);
     if (split.bimodal)
         set_ports(facts, direction, result, &split);
 }

@@ -10,7 +10,8 @@ static struct tl_members split_of(const double *mbps, const double *lost, size_t
     struct tl_member members[TL_MEMBERS_MAX];
     struct tl_members split;
     for (size_t i = 0; i < count; i++)
-        members[i] = (struct tl_member){mbps[i] * 1e6, mbps[i] * 400, lost ? lost[i] : (double)NAN};
+        members[i] = (struct tl_member){mbps[i] * 1e6, mbps[i] * 400, lost ? lost[i] : (double)NAN,
+                                        (double)NAN};
     tl_members_split(members, count, &split);
     return split;
 }
@@ -42,6 +43,53 @@ Test(members, a_slow_member_without_losses_needs_a_wide_step)
                  narrow[] = {20, 21, 10, 19, 11, 22, 9, 20};
     cr_assert_eq(split_of(wide, NULL, 8).slow_count, 3);
     cr_assert(!split_of(narrow, NULL, 8).bimodal);
+}
+
+/* Eight streams behind one full queue, two or three over a member that loses 1.3 % and 3.8 %: as
+ * they were measured on an emulated path. */
+Test(members, who_gets_less_and_loses_more_often_loses_elsewhere)
+{
+    const struct tl_member two[] = {{3.16e6, 1531, 14, 11}, {26.3e6, 13154, 25, 3},
+                                    {20.1e6, 10045, 25, 2}, {8.56e6, 4236, 15, 2},
+                                    {2.76e6, 1393, 22, 2},  {9.41e6, 4842, 6, 2},
+                                    {1.24e6, 600, 12, 9},   {6.43e6, 3361, 0, 0}};
+    const struct tl_member three[] = {
+        {6.71e6, 2133, 13, 5}, {1.30e6, 414, 22, 18}, {10.2e6, 3245, 56, 7}, {8.04e6, 2559, 17, 7},
+        {5.82e6, 1876, 19, 8}, {1.04e6, 348, 23, 20}, {1.34e6, 440, 22, 19}, {4.23e6, 1378, 20, 8}};
+    struct tl_members split;
+    tl_members_split(two, 8, &split);
+    cr_assert_eq(split.slow_count, 2);
+    cr_assert(split.slow[0] && split.slow[6]);
+    cr_assert_float_eq(split.slow_loss_event_ratio, 20.0 / 2131, 1e-6);
+    cr_assert_float_eq(split.fast_loss_event_ratio, 11.0 / 37031, 1e-6);
+    tl_members_split(three, 8, &split);
+    cr_assert_eq(split.slow_count, 3);
+    cr_assert(split.slow[1] && split.slow[5] && split.slow[6]);
+}
+
+/* One queue for all that overflows and hits everyone: the slow ones lose more for a segment, and
+ * no more often. Behind losses by chance whoever is hit more often is slower for it. */
+Test(members, who_is_slow_for_his_losses_is_no_group)
+{
+    const double means[] = {1, 2, 4, 8, 16};
+    struct tl_random rng;
+    int claimed = 0;
+    tl_random_seed(&rng, 23);
+    for (int round = 0; round < 2000; round++) {
+        struct tl_member members[8];
+        struct tl_members split;
+        double mean = means[round % 5];
+        for (int i = 0; i < 8; i++) {
+            double events = -1;
+            for (double product = 1; product > exp(-mean); events++)
+                product *= tl_random_unit(&rng);
+            double share = exp(tl_random_unit(&rng)) / sqrt(1 + events);
+            members[i] = (struct tl_member){share * 1e7, share * 4000, 2 * events, events};
+        }
+        tl_members_split(members, 8, &split);
+        claimed += split.bimodal && split.slow_bps * 2 < split.fast_bps;
+    }
+    cr_assert_lt(claimed, 20, "%d of 2000", claimed);
 }
 
 /* Streams that share one queue differ by chance: log-normal with factor 1.6. */

@@ -269,9 +269,10 @@ def walk_diagnosis(folder, calls, options=("--time", "6"), first=None):
             count, wheres = places(folder)
             chosen = turns([{"TL_FAIL_AT": str(at + 1)} for at in range(min(first, count))] if first
                            else wheres, first or PLACES, call)
-            faults += filter(None, pool.map(lambda trial, call=call: one(call, *trial), chosen))
+            wrong = list(filter(None, pool.map(lambda trial, call=call: one(call, *trial), chosen)))
+            faults += wrong
             tried += len(chosen)
-            print(f"  run: {call} {count} calls, {len(chosen)} of them failed", flush=True)
+            print(f"  run: {call} {count} calls, {len(chosen)} of them failed, {len(wrong)} wrong", flush=True)
     return faults, tried
 
 

@@ -15,7 +15,7 @@
 #define RATE_RATIO       2.0
 
 struct sorted {
-    double key; /* logarithm of the rate, or less the share of segments at which it lost */
+    double key; /* logarithm of the rate; or minus the share of segments at which it lost */
     size_t index;
 };
 

@@ -51,8 +51,8 @@ struct tl_session_config {
     bool numeric;           /* no resolver is asked for names of routers */
     bool download, upload;
     struct tl_run_goal goal;
-    int64_t time_budget_ns;    /* for the loading stages; 0: 25 s, or 45 s where nothing sure is
-                                * settled by then; more on long paths */
+    int64_t time_budget_ns;    /* for the loading stages; 0: 25 s, or 45 s where no sure verdict
+                                * is there by then; more on long paths */
     int64_t data_budget_bytes; /* 0: TL_SESSION_DATA_BUDGET, more on links above 1 Gb/s */
     const char *target_kind;   /* "demo"; "tightlink": whatever kind the far end turns out to be */
     const char *target_name;   /* as findings shall call it; NULL: host */

@@ -123,8 +123,9 @@ class Path:
     def longest_jitter(self):
         """By which a round trip may be longer than rtt() while nothing queues."""
         links = [s for way in ("up", "down") for _, s in self.way(way)]
-        return sum(span(s[key].split("/")[0]) for s in links for key in ("jitter", "wander", "scatter")
-                   if key in s) + sum(SATELLITE_FARTHER_S for s in links if "leo" in s)
+        return sum(span(re.split("[/-]", s[key])[-1 if key == "grants" else 0]) for s in links
+                   for key in ("jitter", "wander", "scatter", "grants") if key in s) \
+            + sum(SATELLITE_FARTHER_S for s in links if "leo" in s)
 
     def near_rtt(self):
         """Up to the proxy at r1."""

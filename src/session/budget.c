@@ -1,6 +1,4 @@
-/* Defaults: 25 s, 45 s where no sure verdict is there by then, and 1.5 GB; more where physics wants
- * more.
- */
+/* Defaults: 25 s, 45 s without a sure verdict, and 1.5 GB; more where physics wants more. */
 #include "budget.h"
 
 #include <math.h>

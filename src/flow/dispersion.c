@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "half.h"
+#include "loss_events.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/flow/limits.h"
 
@@ -15,8 +16,7 @@
 #define SEGMENTS_MOST 64
 /* So late one segment is acknowledged by the receiver's timer (40 ms and more). */
 #define TIMER_NS     INT64_C(35000000)
-#define EVENT_RTTS   1.5 /* losses that near the first one are one event */
-#define EVENTS_LEAST 2   /* behind the first */
+#define EVENTS_LEAST 2 /* behind the first */
 /* Above what is lost by that much, and two segments more: the queue can hold more. */
 #define ABOVE_SHARE 1.25
 #define EXACT_MOST  12 /* events: beyond, the sum of their ranks is normal */

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 
 #include "half.h"
+#include "loss_events.h"
 #include "tightlink/flow/limits.h"
 #include "waits.h"
 
 #define EVENTS_LEAST 5
-#define EVENT_RTTS   1.5
-#define RANK_BOUND   (1.96 * 0.2887) /* half the 95 % interval of a mean of uniform ranks */
 /* Of what passed between the first loss and the last: a bucket that is seldom empty wastes tokens,
  * and where much more than that is wasted no loss tells at which rate. */
 #define RATE_LEAST  0.97

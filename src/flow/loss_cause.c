@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loss_events.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/flow/limits.h"
 
-#define EVENT_RTTS 1.5 /* losses that near the first one are one event */
 #define RTT_FLAT   1.2
-#define RANK_BOUND (1.96 * 0.2887) /* half the 95 % interval of a mean of uniform ranks */
 #define EVENTS_MIN 3
 #define DELAYS_MIN 5 /* loss events beside delays */
 /* Of a round trip: what a train takes to leave its card is no queue. */

@@ -43,6 +43,9 @@
 /* Why a number of the receiver's is missing. */
 #define UNTOLD "nothing arrived, or the far end does not tell it"
 
+/* Why no rate of a sender's tells, that paces none. */
+#define SENDS_BURSTS "the sender sent by bursts of its own, which wait at any link"
+
 /* Below that few losses a mean run is chance. */
 #define RUNS_MIN 5
 
@@ -57,9 +60,10 @@ struct climb {
     struct udp_pool pool;
     unsigned steps;
     bool sender_limited, receiver_limited;
-    bool drops_untold; /* the receiver does not tell what its own socket dropped */
-    bool spent;        /* the search found no room for its next step */
-    bool cut;          /* something behind the search found none */
+    bool sender_bursts; /* which is a limit of the sender's, too */
+    bool drops_untold;  /* the receiver does not tell what its own socket dropped */
+    bool spent;         /* the search found no room for its next step */
+    bool cut;           /* something behind the search found none */
     uint64_t rxq_dropped_count;
     /* Of the lowest rate that did not pass. */
     double above_bps, above_loss_ratio, delay_before_loss_ns, tail_bps;
@@ -170,7 +174,8 @@ static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t d
             return TL_OK; /* the search asks for the same rate again */
         }
         udp_sender_take(&climb->sender, result.sender.achieved_bps);
-        climb->sender_limited |= verdict == UDP_STEP_SENDER_LIMIT;
+        climb->sender_bursts |= verdict == UDP_STEP_BURSTS;
+        climb->sender_limited |= verdict == UDP_STEP_SENDER_LIMIT || verdict == UDP_STEP_BURSTS;
         climb->receiver_limited |= verdict == UDP_STEP_RECEIVER;
         bool passed = verdict == UDP_STEP_PASSED;
         if (passed && udp_step_tells_loss(&result, rate_bps))
@@ -190,7 +195,7 @@ static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t d
 /* --- The climb ----------------------------------------------------------------------------- */
 
 /* A rate that TCP has reached passes, or nearly: begin near it. */
-static double hint_bps(const struct climb *climb)
+static double start_bps(const struct climb *climb)
 {
     const struct tl_fact_key keys[] = {TL_FLOW(climb->direction, goodput_bps),
                                        TL_FLOW(climb->direction, streams_goodput_bps),
@@ -198,19 +203,18 @@ static double hint_bps(const struct climb *climb)
     double best_bps = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         best_bps = fmax(best_bps, tl_facts_number(climb->probe->facts, keys[i], 0));
-    return best_bps;
+    return fmax(2 * LOW_BPS, 0.8 * best_bps);
 }
 
 static enum tl_status find_knee(struct climb *climb)
 {
     double confirmed_bps = 0, rate_bps;
     enum tl_status status = climb_step(climb, LOW_BPS, LOW_NS);
-    double start_bps = fmax(2 * LOW_BPS, 0.8 * hint_bps(climb));
     while (status == TL_OK && !climb->spent) {
         /* The first step above the low rate goes to where TCP has been already. */
         bool second = climb->steps == 1 && climb->search.low_bps > 0;
-        rate_bps =
-            second ? fmin(start_bps, climb->search.max_bps) : udp_search_next(&climb->search);
+        rate_bps = second ? fmin(start_bps(climb), climb->search.max_bps)
+                          : udp_search_next(&climb->search);
         bool confirms = rate_bps <= 0 && udp_search_has_knee(&climb->search) &&
                         confirmed_bps != climb->search.low_bps && !climb->sender_limited &&
                         !climb->receiver_limited;
@@ -281,9 +285,13 @@ static enum tl_status measure_burst(struct climb *climb, double knee_bps, unsign
                                .burst_count = count,
                                .duration_ns = (int64_t)fmax(BURST_NS, BURSTS_MIN * burst_ns)};
     struct tl_udp_result result;
-    if (!is_within_cap(climb, count)) {
-        tl_flow_set(climb->probe->facts, key, (double)NAN,
-                    "the responder's rate cap lets no burst of that size leave at once");
+    const char *prevented =
+        climb->sender_bursts ? SENDS_BURSTS
+        : !is_within_cap(climb, count)
+            ? "the responder's rate cap lets no burst of that size leave at once"
+            : NULL;
+    if (prevented) {
+        tl_flow_set(climb->probe->facts, key, (double)NAN, prevented);
         return TL_OK;
     }
     if (!fits(climb, &spec)) {
@@ -311,7 +319,8 @@ static void set_knee(const struct climb *climb)
     const struct udp_search *search = &climb->search;
     struct tl_facts *facts = climb->probe->facts;
     double knee_bps = search->low_bps, low_bps = knee_bps, high_bps = search->high_bps;
-    const char *reason = climb->sender_limited ? "the sender could not offer more"
+    const char *reason = climb->sender_bursts    ? SENDS_BURSTS
+                         : climb->sender_limited ? "the sender could not offer more"
                          : climb->receiver_limited && climb->drops_untold
                              ? "datagrams were lost, and the far end does not tell whether its own "
                                "socket dropped them"
@@ -384,7 +393,8 @@ static enum tl_status measure(struct climb *climb)
     set_knee(climb);
     set_pool(climb);
     if (status == TL_OK && rate_bps > 0)
-        status = measure_trains(climb, rate_bps, &dispersion_bps, &reason);
+        status = measure_trains(climb, climb->sender_bursts ? start_bps(climb) : rate_bps,
+                                &dispersion_bps, &reason);
     set_dispersion(climb, dispersion_bps, reason);
     if (status == TL_OK && rate_bps > 0)
         status =

@@ -16,7 +16,7 @@ double udp_sender_tells_bps(double asked_bps, double achieved_bps, double passed
 bool udp_sender_was_held_up(struct udp_sender *sender, double rate_bps,
                             enum udp_step_verdict verdict)
 {
-    if (verdict != UDP_STEP_SENDER_LIMIT)
+    if (verdict != UDP_STEP_SENDER_LIMIT && verdict != UDP_STEP_BURSTS)
         return false;
     bool may_be = rate_bps <= sender->offered_bps || rate_bps > sender->missed_bps;
     sender->missed_bps = fmax(sender->missed_bps, rate_bps);

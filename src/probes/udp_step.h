@@ -42,6 +42,7 @@ enum udp_step_verdict {
     UDP_STEP_LOSS,         /* more is lost than at lower rates */
     UDP_STEP_DELAY,        /* a queue grows */
     UDP_STEP_SENDER_LIMIT, /* the sender, or what the far end grants, did not reach the rate */
+    UDP_STEP_BURSTS,       /* the sender sent by bursts, which wait or are lost at any link */
     UDP_STEP_RECEIVER,     /* the receiving socket had no room, or does not tell whether it had:
                             * no limit of the path's */
 };

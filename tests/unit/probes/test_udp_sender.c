@@ -24,6 +24,8 @@ Test(udp_sender, a_miss_for_the_first_time_is_tried_again_and_the_same_one_is_a_
     udp_sender_take(&sender, 50e6);
     cr_expect(udp_sender_was_held_up(&sender, 100e6, UDP_STEP_SENDER_LIMIT));
     cr_expect_not(udp_sender_was_held_up(&sender, 100e6, UDP_STEP_SENDER_LIMIT));
+    cr_expect(udp_sender_was_held_up(&sender, 200e6, UDP_STEP_BURSTS), "once by chance");
+    cr_expect_not(udp_sender_was_held_up(&sender, 200e6, UDP_STEP_BURSTS));
 }
 
 Test(udp_sender, a_miss_below_what_it_offered_is_no_limit_but_not_without_end)

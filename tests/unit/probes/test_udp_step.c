@@ -113,6 +113,46 @@ Test(udp_step, the_ends_own_limits_are_not_the_paths)
     cr_expect_eq(udp_step_judge(&result, 100e6, &pool), UDP_STEP_RECEIVER);
 }
 
+/* Two pieces of time of ten get all that leaves, as from an iperf3 server of 3.1. */
+static void leave_by_bursts(struct tl_udp_result *result)
+{
+    uint64_t each = result->sender.sent_count / 2;
+    for (unsigned i = 0; i < INTERVALS; i++)
+        intervals[i].sent_count = intervals[i].received_count = i == 0 || i == 5 ? each : 0;
+}
+
+Test(udp_step, what_waits_of_a_senders_own_bursts_is_no_queue_of_the_path)
+{
+    struct udp_pool pool = pool_of(0);
+    struct tl_udp_result result = step(100e6, 0);
+    result.receiver.delay.p90_ns = 120e6;
+    leave_by_bursts(&result);
+    cr_expect_eq(udp_step_judge(&result, 100e6, &pool), UDP_STEP_BURSTS);
+    for (unsigned i = 0; i < INTERVALS; i++) /* an iperf3 server tells when what arrived left */
+        intervals[i].sent_count = 0;
+    cr_expect_eq(udp_step_judge(&result, 100e6, &pool), UDP_STEP_BURSTS);
+    result = step(100e6, 80);
+    leave_by_bursts(&result);
+    cr_expect_eq(udp_step_judge(&result, 100e6, &pool), UDP_STEP_BURSTS);
+    result = step(100e6, 0);
+    leave_by_bursts(&result);
+    cr_expect_eq(udp_step_judge(&result, 100e6, &pool), UDP_STEP_PASSED, "even so it passed");
+}
+
+Test(udp_step, an_outage_and_a_slow_step_are_no_bursts_of_the_sender)
+{
+    struct udp_pool pool = pool_of(0);
+    struct tl_udp_result result = step(100e6, 600);
+    for (unsigned i = 2; i < 7; i++) /* they left, and nothing of them arrived */
+        intervals[i].received_count = 0;
+    cr_expect_eq(udp_step_judge(&result, 100e6, &pool), UDP_STEP_LOSS);
+    result = step(1e6, 0);
+    result.receiver.delay.p90_ns = 120e6;
+    for (unsigned i = 0; i < INTERVALS; i++) /* every second piece has a datagram's turn */
+        intervals[i].sent_count = intervals[i].received_count = i % 2;
+    cr_expect_eq(udp_step_judge(&result, 1e6, &pool), UDP_STEP_DELAY);
+}
+
 Test(udp_step, the_pool_bounds_loss_by_events)
 {
     double low, high;

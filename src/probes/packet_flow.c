@@ -132,6 +132,7 @@ static void tell_flight(const struct told *told)
     tl_packet_flight(told->half, &flight);
     put(told, TL_FACT_FLOW_flight_swing_ns, flight.swing_ns, few);
     put(told, TL_FACT_FLOW_flight_delay_ns, flight.delay_ns, few);
+    put(told, TL_FACT_FLOW_delay_memory_ratio, tl_packet_delay_memory(told->half), few);
 }
 
 /* What was lost behind the capturing machine was dropped there: what the way before it took, which
@@ -270,7 +271,8 @@ static void hide_delays(const struct told *told)
     static const enum tl_fact_name names[] = {
         TL_FACT_FLOW_rtt_at_loss_ns,        TL_FACT_FLOW_loss_flat_ratio,
         TL_FACT_FLOW_loss_delay_rank_ratio, TL_FACT_FLOW_queue_standing_ratio,
-        TL_FACT_FLOW_queue_emptied_ratio,   TL_FACT_FLOW_flight_delay_ns};
+        TL_FACT_FLOW_queue_emptied_ratio,   TL_FACT_FLOW_flight_delay_ns,
+        TL_FACT_FLOW_delay_memory_ratio};
     struct tl_packet_loss_rank rank;
     tl_packet_loss_rank(told->half, &rank);
     enum tl_packet_place place = tl_packet_place(told->flow, told->sender);

@@ -1,6 +1,8 @@
-/* Whether what is added in flight waits: before a full link, whatever its rate, and not else. */
+/* Whether what is added in flight waits: before a full link, whatever its rate, and not else; and
+ * whether round trips remember. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "tightlink/base/random.h"
 #include "tightlink/flow/limits.h"
@@ -44,6 +46,8 @@ static void add(struct made *made, int bin, double flight, double rtt_ns)
         return;
     made->bins[timed].rtt_count = 1;
     made->bins[timed].rtt_min_ns = (float)rtt_ns;
+    made->half.rtt_sum_ns += rtt_ns;
+    made->half.rtt_count++;
 }
 
 Test(flight, waits_before_a_full_link)
@@ -84,4 +88,38 @@ Test(flight, is_not_told_of_too_few)
     for (int i = 0; i < 10; i++)
         add(&made, i, window_at(i), RTT_NS);
     cr_expect(isnan(judge(&made).delay_ns) && isnan(judge(&made).swing_ns));
+}
+
+static double memory_of(struct made *made)
+{
+    made->half.bins = made->bins;
+    made->half.bins_count = BINS;
+    made->half.bin_ns = BIN_NS;
+    return tl_packet_delay_memory(&made->half);
+}
+
+Test(delay_memory, is_long_where_a_queue_fills_and_drains)
+{
+    struct made made = {0};
+    for (int i = 0; i < BINS; i++)
+        add(&made, i, 1, RTT_NS * (1 + 0.02 * abs(i % 200 - 100)));
+    cr_expect_gt(memory_of(&made), 0.8, "%g", memory_of(&made));
+}
+
+Test(delay_memory, is_none_behind_jitter)
+{
+    struct made made = {0};
+    struct tl_random random;
+    tl_random_seed(&random, 7);
+    for (int i = 0; i < BINS; i++)
+        add(&made, i, 1, RTT_NS * (1 + 2 * tl_random_unit(&random)));
+    cr_expect_lt(fabs(memory_of(&made)), 0.15, "%g", memory_of(&made));
+}
+
+Test(delay_memory, is_not_told_of_too_few)
+{
+    struct made made = {0};
+    for (int i = 0; i < 20; i++)
+        add(&made, i, 1, RTT_NS * (1 + 0.02 * i));
+    cr_expect(isnan(memory_of(&made)));
 }

@@ -101,6 +101,12 @@ struct tl_packet_flight {
 
 void tl_packet_flight(const struct tl_packet_half *half, struct tl_packet_flight *ret_flight);
 
+/* Correlation (Pearson's r) of the shortest round trips of two bins that lie a mean round trip
+ * apart: near 1 where what makes packets wait stays for several of them, as a queue does that fills
+ * and drains; near 0 where each waits by itself, as on shared air or behind jitter. NAN: too few.
+ */
+double tl_packet_delay_memory(const struct tl_packet_half *half);
+
 /* Of all round trips; NAN: none was timed. */
 double tl_packet_rtt_mean_ns(const struct tl_packet_half *half);
 

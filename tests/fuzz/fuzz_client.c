@@ -253,7 +253,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .host = address, .port = port, .timeout_ns = HELD_UP_NS, .cancel_fd = -1};
     MUST(tl_client_connect(&options, &client, &error) == TL_OK);
     if (seeds++ >= fuzz_seed_count)
-        client->timeout_ns = SILENT_NS;
+        client->timeout_ns = client->disk_ns = SILENT_NS;
     int64_t begin_ns = tl_now_ns();
     one_call(client, data[0] % CALLS);
     tl_client_close(client);

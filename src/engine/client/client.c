@@ -23,6 +23,7 @@ static struct tl_client *create_client(const struct tl_client_options *options)
     client->cancel_fd = options->cancel_fd;
     client->ret_reached_ns = options->ret_reached_ns;
     client->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : TL_CLIENT_TIMEOUT_NS;
+    client->disk_ns = TL_CLIENT_DISK_NS;
     client->fd = client->udp_fd = -1;
     pthread_mutex_init(&client->token_lock, NULL);
     tl_cpu_reader_init(&client->cpu_reader, "");

@@ -12,13 +12,10 @@
 
 #define PING_NS    TL_NS_PER_S
 #define SUMS_BATCH 64
-/* A far disk may take its time to write what is to be read: two tests, what makes them durable,
- * and a disk that hangs until its responder gives up. */
-#define PATIENCE_NS (90 * TL_NS_PER_S)
 
 int64_t client_file_prepare_ns(const struct tcp_run *run)
 {
-    return run->spec->far_disk ? PATIENCE_NS : 0;
+    return run->spec->far_disk ? run->client->disk_ns : 0;
 }
 
 /* --- The far end's disk -------------------------------------------------------------------- */
@@ -106,12 +103,13 @@ static enum tl_status ask(struct tl_client *client, const struct tl_disk_spec *s
     return client_send(client, frame, tl_wire_encode_test_disk(&message, frame), reterr);
 }
 
-/* Until the result or an ERROR, with pings, so that both ends know of each other. */
+/* Until the result or an ERROR, with pings, so that both ends know of each other. For its turn it
+ * waits where it is told to alone. */
 static enum tl_status await_result(struct tl_client *client, struct tl_disk_far *far,
                                    struct tl_error *reterr)
 {
-    int64_t until_ns = tl_now_ns() + PATIENCE_NS + TL_CLIENT_QUEUE_NS;
-    int64_t ping_ns = tl_now_ns() + PING_NS;
+    int64_t asked_ns = tl_now_ns(), until_ns = asked_ns + client->disk_ns;
+    int64_t ping_ns = asked_ns + PING_NS;
     for (;;) {
         struct tl_wire_frame frame;
         bool some;
@@ -121,6 +119,8 @@ static enum tl_status await_result(struct tl_client *client, struct tl_disk_far 
             return take_result(client, &frame, far, reterr);
         if (status == TL_OK && some && frame.type == TL_WIRE_HOST)
             status = take_facts(&frame, far, reterr);
+        if (status == TL_OK && some && frame.type == TL_WIRE_BUSY)
+            until_ns = asked_ns + client->disk_ns + TL_CLIENT_QUEUE_NS;
         if (status == TL_OK && now_ns >= ping_ns) {
             ping_ns = now_ns + PING_NS;
             status = client_send_ping(client, reterr);
@@ -130,7 +130,7 @@ static enum tl_status await_result(struct tl_client *client, struct tl_disk_far 
             status = tl_error_set(reterr, TL_TIMEOUT, "%s did not answer the disk test in time",
                                   client->host);
         if (status == TL_OK && !some)
-            status = client_wait(client, -1, ping_ns, reterr);
+            status = client_wait(client, -1, ping_ns < until_ns ? ping_ns : until_ns, reterr);
         if (status != TL_OK)
             return status;
     }

@@ -25,8 +25,8 @@
 struct tl_client {
     char host[256]; /* for sentences: cleaned */
     int port, cancel_fd;
-    int64_t timeout_ns;
-    int64_t *ret_reached_ns; /* of the caller of tl_client_connect, while it connects; NULL */
+    int64_t timeout_ns, disk_ns; /* TL_CLIENT_DISK_NS */
+    int64_t *ret_reached_ns;     /* of the caller of tl_client_connect, while it connects; NULL */
     char program[TL_WIRE_TEXT_SIZE];
     struct tl_client_info info;
     int fd;                         /* control, -1 = closed */

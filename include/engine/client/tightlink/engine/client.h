@@ -33,10 +33,13 @@
 #define TL_CLIENT_TIMEOUT_NS (5000 * INT64_C(1000000))  /* of a connect and of an answer */
 #define TL_CLIENT_RESOLVE_NS (5000 * INT64_C(1000000))  /* of the name */
 #define TL_CLIENT_QUEUE_NS   (60000 * INT64_C(1000000)) /* wait for one's turn */
-#define TL_CLIENT_CANCEL_NS  (250 * INT64_C(1000000))   /* P10 */
-#define TL_CLIENT_PING_NS    (200 * INT64_C(1000000))   /* feedback during a test (P4: <= 1 s) */
-#define TL_CLIENT_SILENT_NS  (6000 * INT64_C(1000000))  /* a control connection that says nothing */
-#define TL_CLIENT_LIVE_NS    (100 * INT64_C(1000000))   /* between live callbacks */
+/* For what a far disk was asked to do: two tests, what makes them durable, and a disk that hangs
+ * until its responder gives up. */
+#define TL_CLIENT_DISK_NS   (90000 * INT64_C(1000000))
+#define TL_CLIENT_CANCEL_NS (250 * INT64_C(1000000))  /* P10 */
+#define TL_CLIENT_PING_NS   (200 * INT64_C(1000000))  /* feedback during a test (P4: <= 1 s) */
+#define TL_CLIENT_SILENT_NS (6000 * INT64_C(1000000)) /* a control connection that says nothing */
+#define TL_CLIENT_LIVE_NS   (100 * INT64_C(1000000))  /* between live callbacks */
 
 /* --- Connection --------------------------------------------------------------------- */
 

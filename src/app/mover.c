@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mover_private.h"
@@ -135,15 +134,6 @@ static void take_readings(struct tl_app_mover *mover, int64_t now_ns)
     mark(mover, settled, now_ns);
 }
 
-/* Processor time of this process: what a busy machine makes us wait is no cost of ours. */
-static int64_t cpu_now_ns(void)
-{
-    struct timespec time;
-    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0
-               ? time.tv_sec * TL_NS_PER_S + time.tv_nsec
-               : 0;
-}
-
 static bool is_due(const struct tl_app_mover *mover, int64_t now_ns)
 {
     bool fine = now_ns - mover->child.start_ns < FINE_NS;
@@ -161,14 +151,15 @@ static enum tl_status read_connections(struct tl_app_mover *mover, int64_t now_n
                                        struct tl_error *reterr)
 {
     bool all = now_ns - mover->read_all_ns >= mover->all_every_ns;
-    int64_t begin_ns = cpu_now_ns();
+    int64_t begin_ns =
+        tl_process_cpu_ns(); /* what a busy machine makes us wait is no cost of ours */
     enum tl_status status = TL_OK;
 
     if (all)
         status = tl_flow_watch_read(mover->watch, now_ns, reterr);
     else
         tl_flow_watch_read_known(mover->watch, now_ns);
-    int64_t step_ns = step_of(cpu_now_ns() - begin_ns);
+    int64_t step_ns = step_of(tl_process_cpu_ns() - begin_ns);
     if (all) {
         mover->read_all_ns = now_ns;
         mover->all_every_ns = step_ns;

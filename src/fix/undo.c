@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "setting.h"
 #include "tightlink/base/fd.h"
 #include "tightlink/base/json.h"
 #include "tightlink/base/json_write.h"
+#include "tightlink/base/time.h"
 
 #define UNDO_FORMAT    "tightlink.undo/1"
 #define UNDO_BYTES_MAX 16384 /* eight settings take some 2 KB */
@@ -100,10 +100,8 @@ enum tl_status tl_fix_undo_write(const struct tl_fix *fix, const char *directory
                                  char ret_path[TL_FIX_PATH_SIZE], struct tl_error *reterr)
 {
     char path[TL_FIX_PATH_SIZE], made[TL_FIX_PATH_SIZE + 8];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     int n = snprintf(path, sizeof path, "%s/" UNDO_PREFIX "%019" PRId64 UNDO_SUFFIX, directory,
-                     (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+                     tl_realtime_ns());
     if (n < 0 || (size_t)n >= sizeof path)
         return tl_error_set(reterr, TL_LIMIT, "%s is too long", directory);
     snprintf(made, sizeof made, "%s.new", path);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cgroup.h"
 #include "proc.h"
@@ -140,19 +139,11 @@ static void read_group(const struct tl_cpu_reader *reader, struct tl_cpu_reading
     reading->group_throttled_ns = stat.throttled_ns;
 }
 
-static int64_t process_cpu_ns(void)
-{
-    struct timespec used;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return used.tv_sec * TL_NS_PER_S + used.tv_nsec;
-}
-
 void tl_cpu_reading_take(const struct tl_cpu_reader *reader, struct tl_cpu_reading *ret_reading)
 {
     memset(ret_reading, 0, sizeof(*ret_reading));
     ret_reading->taken_ns = tl_now_ns();
-    ret_reading->process_ns = process_cpu_ns();
+    ret_reading->process_ns = tl_process_cpu_ns();
     read_cores(reader->root, ret_reading);
     read_group(reader, ret_reading);
     read_pressures(reader->root, ret_reading);

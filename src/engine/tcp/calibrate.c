@@ -53,14 +53,6 @@ static bool connect_pair(int ret_fds[2])
     return false;
 }
 
-static int64_t cpu_used_ns(void)
-{
-    struct timespec used;
-    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0
-               ? used.tv_sec * TL_NS_PER_S + used.tv_nsec
-               : 0;
-}
-
 static struct tl_streams *start_end(int fd, bool send)
 {
     struct tl_streams_spec spec = {
@@ -101,13 +93,14 @@ static void measure_tcp(int cancel_fd, struct tl_calibration *calibration)
         close(fds[0]);
     if (sender && wait_ns(cancel_fd, WARM_UP_NS)) {
         uint64_t bytes = tl_streams_bytes(receiver);
-        int64_t start_ns = tl_now_ns(), cpu_ns = cpu_used_ns();
+        int64_t start_ns = tl_now_ns(), cpu_ns = tl_process_cpu_ns();
         if (wait_ns(cancel_fd, TL_CALIBRATE_TCP_NS - WARM_UP_NS)) {
             bytes = tl_streams_bytes(receiver) - bytes;
             int64_t took_ns = tl_now_ns() - start_ns;
             if (bytes > 0) {
                 calibration->tcp_bps = (double)bytes * 8e9 / (double)took_ns;
-                calibration->tcp_cpu_ns_per_byte = (double)(cpu_used_ns() - cpu_ns) / (double)bytes;
+                calibration->tcp_cpu_ns_per_byte =
+                    (double)(tl_process_cpu_ns() - cpu_ns) / (double)bytes;
             }
         }
     }

@@ -14,8 +14,10 @@ int64_t tl_now_ns(void);
 int64_t tl_boottime_ns(void);
 int64_t tl_realtime_ns(void);
 
-/* CPU time used so far by the calling thread, in ns (CLOCK_THREAD_CPUTIME_ID). */
+/* CPU time used so far by the calling thread, in ns (CLOCK_THREAD_CPUTIME_ID); by the process
+ * (CLOCK_PROCESS_CPUTIME_ID). */
 int64_t tl_thread_cpu_ns(void);
+int64_t tl_process_cpu_ns(void);
 
 /* Longest text of tl_time_format_utc with its NUL. */
 #define TL_TIME_TEXT_SIZE 32

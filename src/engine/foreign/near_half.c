@@ -127,6 +127,13 @@ static uint64_t own_bytes(const struct near_half *half)
     return half->streams ? tl_streams_bytes(half->streams) : near_hands_bytes(half);
 }
 
+/* As if every stream had moved what the first of them has: each has its share of the cap. */
+static uint64_t foremost_bytes(const struct near_half *half)
+{
+    return half->streams ? half->result->streams * tl_streams_most_bytes(half->streams)
+                         : near_hands_bytes(half);
+}
+
 static bool is_done(const struct near_half *half)
 {
     return half->streams && tl_streams_done(half->streams);
@@ -197,11 +204,11 @@ void near_half_tick(void *context)
     tell_live(half, now_ns);
 }
 
-/* Whether the bytes will be there before the far end hears of it. The streams stop at the cap by
- * themselves, but a connection that is cut off is an error to a stranger. */
+/* Whether the bytes will be there before the far end hears of it. Each stream stops at its share of
+ * the cap by itself, but a connection that is cut off is an error to a stranger. */
 static bool is_spent(const struct near_half *half, int64_t now_ns)
 {
-    double bytes = (double)own_bytes(half), max = (double)half->spec->max_bytes;
+    double bytes = (double)foremost_bytes(half), max = (double)half->spec->max_bytes;
     double ahead_ns = (double)(AHEAD_NS + 2 * half->peer->info.connect_rtt_ns);
     double elapsed_ns = (double)(now_ns - half->start_ns);
     return max > 0 && bytes + AHEAD_RATIO * bytes * ahead_ns / fmax(elapsed_ns, ahead_ns) >= max;
@@ -240,7 +247,7 @@ int64_t near_half_due_ns(const struct near_half *half)
     int64_t due_ns = half->live_ns < end_ns ? half->live_ns : end_ns;
     if (!half->streams && half->sample_ns < due_ns)
         due_ns = half->sample_ns;
-    bool near_cap = 4 * own_bytes(half) > half->spec->max_bytes;
+    bool near_cap = 4 * foremost_bytes(half) > half->spec->max_bytes;
     return half->spec->max_bytes > 0 && near_cap && now_ns + CLOSE_NS < due_ns ? now_ns + CLOSE_NS
                                                                                : due_ns;
 }

@@ -253,6 +253,16 @@ uint64_t tl_streams_bytes(const struct tl_streams *set)
     return bytes;
 }
 
+uint64_t tl_streams_most_bytes(const struct tl_streams *set)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint64_t bytes = atomic_load_explicit(&set->streams[i].bytes, memory_order_relaxed);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 int64_t tl_streams_elapsed_ns(const struct tl_streams *set)
 {
     int64_t start_ns = atomic_load(&set->start_ns);

@@ -111,10 +111,16 @@ static void take_some(struct session *s)
     }
 }
 
+static bool is_reset(ssize_t n)
+{
+    return n < 0 && (errno == ECONNRESET || errno == EPIPE);
+}
+
 /* Moves payload until the client says something or ms are over: whether it said TEST_END. */
 static bool move(struct session *s, int ms)
 {
     static char payload[65536];
+    bool favours = s->fake->mood == FAKE_FAVOURS;
     int64_t until_ns = tl_now_ns() + ms * TL_NS_PER_MS;
     for (;;) {
         struct pollfd fds[FAKE_STREAMS_MAX + 1] = {{.fd = s->control, .events = POLLIN}};
@@ -133,10 +139,12 @@ static bool move(struct session *s, int ms)
         if (ms >= 0 && tl_now_ns() >= until_ns)
             return false;
         for (int i = 0; i < s->streams; i++) {
+            size_t len = favours && i > 0 ? sizeof payload / 64 : sizeof payload;
             ssize_t n = !fds[i + 1].revents ? 0
-                        : sends(s, i)
-                            ? send(s->data[i], payload, sizeof payload, MSG_DONTWAIT | MSG_NOSIGNAL)
-                            : recv(s->data[i], payload, sizeof payload, MSG_DONTWAIT);
+                        : sends(s, i) ? send(s->data[i], payload, len, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                      : recv(s->data[i], payload, sizeof payload, MSG_DONTWAIT);
+            if (favours && is_reset(n))
+                return false;
             s->bytes[i] += n > 0 ? (uint64_t)n : 0;
             if (n > 0)
                 *(sends(s, i) && s->both ? &s->fake->sent_bytes : &s->fake->received_bytes) +=

@@ -20,6 +20,7 @@ enum fake_mood {
     FAKE_HAS_NO_SOCKETS,     /* 204, and of its system EMFILE */
     FAKE_HAS_A_NEW_ERROR,    /* one that nobody knows, and an errno that is none */
     FAKE_SILENT,             /* takes the cookie of a test and says nothing */
+    FAKE_FAVOURS,            /* sends on its first stream most, and ends where one is reset */
     FAKE_STOPS,              /* closes everything in the middle of the payload */
     FAKE_TERMINATES,         /* says SERVER_TERMINATE there */
     FAKE_ENDLESS_RESULTS,    /* announces 4 GB of results */

@@ -191,6 +191,18 @@ Test(iperf3, the_bytes_of_a_budget_hold, .timeout = 240)
     cr_assert_gt(result.receiver.bytes, spec.max_bytes / 4);
 }
 
+Test(iperf3, a_stream_that_gets_most_ends_the_test_before_its_share_does, .timeout = 240)
+{
+    struct fake_iperf3 fake;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    struct tl_tcp_spec spec = bytes_of(TL_WIRE_DOWNLOAD, 400000000);
+    spec.streams = 4;
+    cr_assert_eq(run(FAKE_FAVOURS, spec, &fake, &result, &error), TL_OK, "%s", error.text);
+    cr_expect_eq(result.end, TL_TCP_END_BYTES);
+    cr_expect_lt(result.receiver.bytes, spec.max_bytes / 2);
+}
+
 Test(iperf3, a_busy_server_is_asked_again_with_pauses, .timeout = 240)
 {
     struct fake_iperf3 fake;

@@ -146,6 +146,8 @@ void tl_streams_stop(struct tl_streams *streams);
 
 /* Payload bytes so far over all streams, time since start, any thread. */
 uint64_t tl_streams_bytes(const struct tl_streams *streams);
+/* Of the stream that has moved most: its share of a cap ends first. */
+uint64_t tl_streams_most_bytes(const struct tl_streams *streams);
 int64_t tl_streams_elapsed_ns(const struct tl_streams *streams);
 uint32_t tl_streams_count(const struct tl_streams *streams);
 

@@ -151,8 +151,8 @@ static enum tl_status read_connections(struct tl_app_mover *mover, int64_t now_n
                                        struct tl_error *reterr)
 {
     bool all = now_ns - mover->read_all_ns >= mover->all_every_ns;
-    int64_t begin_ns =
-        tl_process_cpu_ns(); /* what a busy machine makes us wait is no cost of ours */
+    /* What a busy machine makes us wait is no cost of ours. */
+    int64_t begin_ns = tl_process_cpu_ns();
     enum tl_status status = TL_OK;
 
     if (all)

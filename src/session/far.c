@@ -19,6 +19,8 @@
 #define HEAD_START_NS (250 * TL_NS_PER_MS)
 /* More, once others have answered: a responder on a long path is still preferred. */
 #define PATIENCE_NS (1500 * TL_NS_PER_MS)
+/* What can be measured only where somebody says which file is big. */
+#define WEB_KINDS (1u << TL_FAR_HTTPS | 1u << TL_FAR_HTTP)
 
 static uint16_t port_of(const struct tl_session *session, enum tl_far_kind kind)
 {
@@ -151,7 +153,7 @@ static void *look_around(void *context)
     if (is_raised(look->cancel_fd, 0) ||
         tl_probe_discover(&look->target, look->cancel_fd, &look->kinds, NULL) != TL_OK)
         return NULL;
-    if (!is_raised(look->ended_fd, PATIENCE_NS))
+    if (look->kinds & ~WEB_KINDS && !is_raised(look->ended_fd, PATIENCE_NS))
         tl_wake(look->found_fd);
     return NULL;
 }
@@ -225,6 +227,21 @@ static void tell_found(struct tl_session *session, unsigned kinds)
     tell_kind(session, "no tightlink responder answers; found");
 }
 
+/* Nothing that could be measured answers, but a web server does: how it would be. */
+static void offer_web(const struct tl_session *session, unsigned kinds, struct tl_error *error)
+{
+    enum tl_far_kind kind = kinds >> TL_FAR_HTTPS & 1 ? TL_FAR_HTTPS : TL_FAR_HTTP;
+    bool is_v6 = strchr(session->host, ':') != NULL;
+    struct tl_error without = *error;
+    if (kinds & WEB_KINDS)
+        (void)!tl_error_set(
+            error, error->status,
+            "%.250s; a web server answers there: %s://%s%.200s%s/FILE of a big file "
+            "measures the download from it",
+            without.text, tl_far_row(kind)->scheme, is_v6 ? "[" : "", session->host,
+            is_v6 ? "]" : "");
+}
+
 /* Where no responder answers: what else does. */
 static enum tl_status take_other(struct tl_session *session, unsigned kinds, enum tl_status refused,
                                  struct tl_error *reterr)
@@ -232,7 +249,7 @@ static enum tl_status take_other(struct tl_session *session, unsigned kinds, enu
     struct tl_error error = {0};
     enum tl_status status = refused;
     for (int i = 0; i < TL_FAR_KIND_COUNT && status != TL_OK && status != TL_CANCELLED; i++) {
-        if (!(kinds >> i & 1))
+        if (!((kinds & ~WEB_KINDS) >> i & 1))
             continue;
         aim(session, (enum tl_far_kind)i, tl_far_row((enum tl_far_kind)i)->port);
         status = dial(session, session->cancel_fd, &error);
@@ -244,6 +261,8 @@ static enum tl_status take_other(struct tl_session *session, unsigned kinds, enu
     aim(session, TL_FAR_TIGHTLINK, port_of(session, TL_FAR_TIGHTLINK));
     if (status == TL_CANCELLED)
         *reterr = error;
+    else
+        offer_web(session, kinds, reterr);
     return status == TL_CANCELLED ? status : refused; /* and its sentence */
 }
 

@@ -156,10 +156,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server:
-    def __init__(self, context=None, port=0, family=socket.AF_INET, handler=Handler):
+    def __init__(self, context=None, port=0, family=socket.AF_INET, handler=Handler, host=None):
         class Listener(http.server.ThreadingHTTPServer):
             address_family = family
-        host = "127.0.0.1" if family == socket.AF_INET else "::1"
+        host = host or ("127.0.0.1" if family == socket.AF_INET else "::1")
         self.server = Listener((host, port), handler)
         self.server.daemon_threads = True
         if context:

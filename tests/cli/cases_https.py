@@ -9,27 +9,60 @@ import tempfile
 import time
 
 from cases_http import BIG, Proxy, Server, run
-from harness import Skip, case, validate
+from harness import Skip, case, tightlink, validate
 
 
-def certificate(folder):
-    """For 127.0.0.1, signed by itself: crt and key in folder."""
+def certificate(folder, address="127.0.0.1"):
+    """For that address, signed by itself: crt and key in folder."""
     made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
                            f"{folder}/key", "-out", f"{folder}/crt", "-days", "1", "-subj",
-                           "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+                           f"/CN={address}", "-addext", f"subjectAltName=IP:{address}"],
                           capture_output=True, check=False)
     assert made.returncode == 0, made.stderr
 
 
-def secure_server(folder, *speaks):
+def secure_server(folder, *speaks, host="127.0.0.1", port=0):
     """A server with a certificate of its own. speaks: what it chooses from (ALPN), the best first;
     HTTP/1.1 alone is what it knows to answer."""
-    certificate(folder)
+    certificate(folder, host)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
     if speaks:
         context.set_alpn_protocols(speaks)
-    return Server(context)
+    return Server(context, host=host, port=port)
+
+
+def at_its_own_port(serve):
+    """That server, where web servers are looked for: an address of loopback that nobody else has."""
+    try:
+        return serve()
+    except OSError as error:
+        raise Skip(f"no port of web servers here: {error.strerror}") from error
+
+
+def look_at(machine, host, folder):
+    result = tightlink(machine, "run", host, "--yes", "--no-history",
+                       env={**os.environ, "SSL_CERT_FILE": f"{folder}/crt"})
+    result.check(4, f"nothing listens on port 5411 of {host}")
+    return result.err.split("\n")[0]
+
+
+@case("http")
+def a_web_server_that_answers_alone_is_told_with_the_url_to_write(machine):
+    host = "127.80.0.1"
+    with tempfile.TemporaryDirectory() as folder:
+        certificate(folder)
+        assert "web server" not in look_at(machine, host, folder)
+        with at_its_own_port(lambda: Server(host=host, port=80)):
+            plain = look_at(machine, host, folder)
+            with at_its_own_port(lambda: secure_server(folder, host=host, port=443)):
+                secured = look_at(machine, host, folder)
+                certificate(folder)
+                untrusted = look_at(machine, host, folder)
+    offer = "a web server answers there: {}://127.80.0.1/FILE of a big file"
+    assert offer.format("http") in plain, plain
+    assert offer.format("https") in secured, secured
+    assert offer.format("http") in untrusted, untrusted
 
 
 @case("http")

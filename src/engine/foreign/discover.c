@@ -21,6 +21,15 @@ static void *greet(void *context)
     return NULL;
 }
 
+/* Whether one that is preferred was found at that port: an NDT server is a web server, too. */
+static bool is_taken(const struct greeting *greetings, unsigned found, uint16_t port)
+{
+    for (int i = 0; i < TL_FAR_KIND_COUNT; i++)
+        if (found >> i & 1 && greetings[i].options.reach.port == port)
+            return true;
+    return false;
+}
+
 enum tl_status tl_far_discover(unsigned kinds, const struct tl_far_options *options,
                                unsigned *ret_kinds, struct tl_error *reterr)
 {
@@ -42,7 +51,8 @@ enum tl_status tl_far_discover(unsigned kinds, const struct tl_far_options *opti
         if (!greeting->running)
             continue;
         pthread_join(greeting->thread, NULL);
-        if (greeting->status == TL_OK || greeting->status == TL_BUSY)
+        bool answers = greeting->status == TL_OK || greeting->status == TL_BUSY;
+        if (answers && !is_taken(greetings, found, greeting->options.reach.port))
             found |= 1u << i;
         if (greeting->status == TL_CANCELLED || greeting->status == TL_NOHOST) {
             status = greeting->status;

@@ -10,11 +10,14 @@
  *   tightlink.c    tightlink's own responder
  *   iperf3*.c      iperf3 servers: TCP and UDP tests, their control connection, its texts
  *   http.c         web servers: a big file, read by connections of our own
- *   http_server.c  which server, and what of it; http_request.c: a connection to it, and one
- * request by HTTP/1.1; http2.c: requests in it by HTTP/2 http_upload.c  LibreSpeed's back ends:
- * what is posted there; http2_transfer.c: a test by HTTP/2 ndt7*.c        NDT servers: the test,
- * its WebSocket, its measurements, which one is near, whether there is one nuttcp*.c      nuttcp
- * servers: the test, its lines */
+ *   http_server.c  which server, and what of it
+ *   http_greet.c   whether there is one
+ *   http_request.c a connection to it, and one request by HTTP/1.1
+ *   http2*.c       requests in it by HTTP/2, and a test by them
+ *   http_upload.c  LibreSpeed's back ends: what is posted there
+ *   ndt7*.c        NDT servers: the test, its WebSocket, its measurements, which one is near,
+ *                  whether there is one
+ *   nuttcp*.c      nuttcp servers: the test, its lines */
 #ifndef TL_ENGINE_FAR_PRIVATE_H
 #define TL_ENGINE_FAR_PRIVATE_H
 

@@ -18,6 +18,7 @@
 #include "far_private.h"
 #include "http2.h"
 #include "http2_transfer.h"
+#include "http_greet.h"
 #include "http_place.h"
 #include "http_request.h"
 #include "http_upload.h"
@@ -361,6 +362,7 @@ _Static_assert(offsetof(struct http_end, peer) == 0, "stranger.h reads the peer 
 const struct far_ops far_http_ops = {
     .connect = connect_plain,
     .close = close_end,
+    .answers = http_greet_plain,
     STRANGER_OPS,
     .cannot = cannot,
     .tcp_test = tcp_test,
@@ -369,6 +371,7 @@ const struct far_ops far_http_ops = {
 const struct far_ops far_https_ops = {
     .connect = connect_tls,
     .close = close_end,
+    .answers = http_greet_tls,
     STRANGER_OPS,
     .cannot = cannot,
     .tcp_test = tcp_test,

@@ -40,8 +40,9 @@ enum tl_status tl_far_connect(enum tl_far_kind kind, const struct tl_far_options
 void tl_far_close(struct tl_far *far);
 
 /* Which kinds answer at the host, those of `kinds` (bit i for the i-th), each at its own port, all
- * at once, within TL_FAR_DISCOVER_NS. Sends a greeting of some 40 bytes to each open port and
- * closes; no test is begun. *ret_kinds is a set like `kinds`. TL_NOHOST, TL_CANCELLED, TL_NOMEM. */
+ * at once, within TL_FAR_DISCOVER_NS. Sends a greeting of some 40 bytes to each open port, of some
+ * 300 where a web server may be, and closes; no test is begun. *ret_kinds is a set like `kinds`, of
+ * one port the kind that is preferred. TL_NOHOST, TL_CANCELLED, TL_NOMEM. */
 #define TL_FAR_DISCOVER_NS (3000 * INT64_C(1000000))
 enum tl_status tl_far_discover(unsigned kinds, const struct tl_far_options *options,
                                unsigned *ret_kinds, struct tl_error *reterr) TL_WARN_UNUSED;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #define PAUSE_NS INT64_C(12000000)
+/* The least retransmission timer of Linux; RFC 6298 wants a second. */
+#define RTO_MIN_NS INT64_C(200000000)
 /* Into a window that closed so long ago nothing is on its way any more: its sender asks whether it
  * is open (RFC 9293, section 3.8.6.1), which it does after 200 ms and more. */
 #define TRIES_NS INT64_C(150000000)
@@ -93,6 +95,8 @@ static void count_pause(struct half *half, int64_t gap_ns)
         return;
     out->pauses_count++;
     out->pauses_ns += (double)gap_ns;
+    if (gap_ns >= RTO_MIN_NS)
+        out->long_pauses_ns += (double)gap_ns;
     bins_add_class(out->pause_classes, (double)gap_ns);
 }
 

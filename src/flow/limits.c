@@ -36,12 +36,15 @@
 /* A full send buffer holds the flight at one level: a tenth of the time it may be below this share
  * of what it is at most in another tenth. A window that CUBIC cuts falls to 0.7. */
 #define LEVEL 0.8
-#define GROWS 1.1 /* from the first third of the pieces to the last: a window that opens */
-/* What CUBIC adds to a window that nothing cuts from the first third to the last one, behind the
- * first quarter of the time t: (684 - 59) / 1000 of C t^3 segments (RFC 9438, equation 1), or half
- * of 0.53 a round trip, as Reno would (equation 4). */
-#define CUBIC_ADDS (0.4 * 0.625)
-#define RENO_ADDS  (0.53 / 2)
+/* From the first third of the pieces to the last: a window that opens. */
+#define GROWS 0.1
+/* What a window that nothing cuts gains: C t^3 segments by CUBIC (RFC 9438, equation 1), 0.53 a
+ * round trip as Reno would (equation 4), between the middles of these thirds, which begin behind
+ * the first quarter of the time. */
+#define CUBIC_GAIN   0.4
+#define RENO_GAIN    0.53
+#define FIRST_MIDDLE 0.375
+#define LAST_MIDDLE  0.875
 /* Share of the waiting behind segments that were not full, beyond that of such segments, from which
  * on they mark where what was written ended. Some systems begin a segment with each write, so that
  * segments that are not full stand anywhere. */
@@ -53,7 +56,6 @@
 #define ASKED          0.1  /* data packets of the other end for each train */
 #define IDLE_LEAST     0.05 /* of the time with nothing in flight: no full send buffer */
 #define CLOSED_PLAINLY 0.5
-#define RTO_MIN_NS     200e6 /* of Linux; RFC 6298 wants a second */
 #define PIECES_MAX     64
 
 const char *tl_packet_place_name(enum tl_packet_place place)
@@ -167,10 +169,36 @@ static unsigned flight_pieces(const struct tl_packet_half *half, double ret_mean
     return pieces;
 }
 
-static bool is_level(const struct tl_packet_half *half)
+/* Slow start is over: the flight has come near what it is on average. */
+static double opened_ns(const struct tl_packet_half *half, double mean_bytes)
 {
-    double means[PIECES_MAX], first = 0, last = 0;
+    uint32_t i = 0;
+    while (i < half->bins_count && half->bins[i].flight_max_bytes < LEVEL * mean_bytes)
+        i++;
+    return (double)i * (double)half->bin_ns;
+}
+
+/* Share of itself by which a congestion window that nothing cuts would have grown since slow start,
+ * which may end without a loss. */
+static double expected_growth(const struct tl_packet_half *half, double total_ns)
+{
+    double mean_bytes = half->flight_bytes_ns / half->flight_ns;
+    double opened = opened_ns(half, mean_bytes),
+           first_s = fmax(FIRST_MIDDLE * total_ns - opened, 0) / 1e9,
+           last_s = fmax(LAST_MIDDLE * total_ns - opened, 0) / 1e9;
+    double cubic = CUBIC_GAIN * (pow(last_s, 3) - pow(first_s, 3)),
+           reno = RENO_GAIN * (last_s - first_s) * 1e9 / half->rtt_min_ns;
+    return fmax(cubic, reno) * fmax(half->mss_bytes, 1) / mean_bytes;
+}
+
+/* It neither swings nor grows, by half of what a window would have: one that has not had the time
+ * to grow is as level as a full send buffer. */
+static bool is_level(const struct tl_packet_half *half, double total_ns)
+{
+    double means[PIECES_MAX], first = 0, last = 0, growth = expected_growth(half, total_ns);
     unsigned pieces = flight_pieces(half, means), third = (pieces + 2) / 3;
+    if (!(growth >= GROWS))
+        return false;
     if (pieces < PIECES_MIN)
         return true; /* too short for a window to be seen to move */
     for (unsigned i = 0; i < third; i++) {
@@ -178,17 +206,8 @@ static bool is_level(const struct tl_packet_half *half)
         last += means[pieces - 1 - i];
     }
     tl_stats_sort(means, pieces);
-    return last <= GROWS * first && means[pieces / 10] >= LEVEL * means[pieces - 1 - pieces / 10];
-}
-
-/* Slow start may end without a loss; a congestion window that has not had the time to grow since
- * then is as level as a full send buffer. */
-static bool would_have_grown(const struct tl_packet_half *half, double total_ns)
-{
-    double segments = half->flight_bytes_ns / half->flight_ns / fmax(half->mss_bytes, 1);
-    double adds =
-        fmax(CUBIC_ADDS * pow(total_ns / 1e9, 3), RENO_ADDS * total_ns / half->rtt_min_ns);
-    return adds >= (GROWS - 1) * segments;
+    return last <= (1 + fmin(GROWS, growth / 2)) * first &&
+           means[pieces / 10] >= LEVEL * means[pieces - 1 - pieces / 10];
 }
 
 /* Time in which CUBIC (RFC 9438, section 4.2) keeps the window near what it was at a loss, on
@@ -241,11 +260,11 @@ static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_
 }
 
 /* Away from the sender what was lost before is not seen: the wait for its timer looks like a pause
- * of the program. */
+ * of the program, and so do the round trips of the slow start behind it. */
 static bool may_be_timers(const struct tl_packet_half *half, enum tl_packet_place place)
 {
     return place != TL_PLACE_SENDER && half->loss_events_count > 0 &&
-           half->pauses_ns >= RTO_MIN_NS * (double)half->pauses_count;
+           2 * half->long_pauses_ns >= half->idle_ns;
 }
 
 /* Share of the waiting behind segments that were not full, beyond that of such segments. */
@@ -279,8 +298,7 @@ static enum tl_packet_wait find_host_wait(const struct tl_packet_flow *flow, int
 {
     const struct tl_packet_half *half = &flow->halves[sender];
     enum tl_packet_place place = tl_packet_place(flow, sender);
-    bool held =
-        is_level(half) && would_have_grown(half, total) && plateaus_ns(half) <= BLUR_MAX * total;
+    bool held = is_level(half, total) && plateaus_ns(half) <= BLUR_MAX * total;
     bool own_clock =
         !may_be_paced(half, place, total) &&
         (place == TL_PLACE_SENDER || (is_still(half) && spent_share(half) >= SPENT_SOME));

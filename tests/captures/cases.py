@@ -94,6 +94,14 @@ CASES = [
     ("random-loss", ["random-loss"],  # slow start overran the link's queue once
      dict(seed=997374, delay_ms=3.629353, seconds=6, reno=1, tso=1, gro=1, loss_ratio=0.006266,
           link_mbps=109.238297)),
+    # Slow start ended without a loss, and CUBIC has hardly grown since: no send buffer.
+    ("capacity", ["capacity"],
+     dict(seed=685824, link_mbps=192.0959, queue_kb=2170, delay_ms=47.4418, jitter_ms=0.1193,
+          middle_share=0.31, seconds=8)),
+    # Short pauses of slow start behind a few timers: seen from afar no program's.
+    ("burst-loss", ["burst-loss"],
+     dict(seed=283156, link_mbps=471.5718, burst_ratio=0.0016, burst_count=11, queue_kb=775,
+          delay_ms=6.5422, reno=1, middle_share=0.52)),
 ]
 
 # What a capture may lack, laid over every third case in turn.

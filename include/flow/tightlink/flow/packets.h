@@ -156,9 +156,10 @@ struct tl_packet_half {
         turns_count; /* of those trains: nothing was in flight, and the other end had sent data */
     uint64_t bursts_count; /* of packets that left in no time, with no acknowledgement in between */
 
-    /* Pauses of more than 12 ms between data packets. */
+    /* Pauses of more than 12 ms between data packets; of those as long as a retransmission timer.
+     */
     uint64_t pauses_count;
-    double pauses_ns;
+    double pauses_ns, long_pauses_ns;
     uint32_t pause_classes[TL_PACKETS_RTT_CLASSES];
     uint64_t nagle_count; /* small segments that waited for a delayed acknowledgement */
 

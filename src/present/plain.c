@@ -33,7 +33,7 @@ static const struct {
     {"dscp-bleached", "A device on the way takes the priority away that the data had."},
     {"duplex-mismatch",
      "{P} and the device at the other end of its cable disagree about how to use the cable."},
-    {"ecmp-member", "One of several parallel lines is bad, and this connection uses it."},
+    {"ecmp-member", "One of several parallel lines is bad, and what uses it is slow."},
     {"ecn-marks", "A device on the way asks the sender to slow down."},
     {"family-difference", "IPv4 and IPv6 take different ways, and one of them is slower."},
     {"idle-restart", "After every pause {p} starts to send slowly again."},

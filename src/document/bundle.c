@@ -10,6 +10,7 @@
 #include "tightlink/base/json.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/document/document.h"
+#include "tightlink/document/pack.h"
 
 #define FORMAT       "tightlink.bundle/1"
 #define FORMAT_BEGIN "tightlink.bundle/"
@@ -89,24 +90,26 @@ static bool add_entries(struct archive *archive, const struct tl_bundle *bundle,
 enum tl_status tl_bundle_write(const struct tl_bundle *bundle, struct tl_buf *out,
                                struct tl_error *reterr)
 {
-    struct tl_buf manifest = TL_BUF_INIT, samples = TL_BUF_INIT;
+    struct tl_buf manifest = TL_BUF_INIT, samples = TL_BUF_INIT, tar = TL_BUF_INIT;
     struct archive *archive = archive_write_new();
     write_manifest(bundle, &manifest);
     tl_samples_write(&bundle->samples, &samples);
     bool done = archive && manifest.status == TL_OK && samples.status == TL_OK &&
-                archive_write_add_filter_zstd(archive) == ARCHIVE_OK &&
                 archive_write_set_format_pax_restricted(archive) == ARCHIVE_OK &&
                 archive_write_set_bytes_in_last_block(archive, 1) == ARCHIVE_OK &&
-                archive_write_open(archive, out, NULL, take_bytes, NULL) == ARCHIVE_OK &&
+                archive_write_open(archive, &tar, NULL, take_bytes, NULL) == ARCHIVE_OK &&
                 add_entries(archive, bundle, &manifest, &samples) &&
                 archive_write_close(archive) == ARCHIVE_OK;
-    enum tl_status status = TL_OK;
-    if (!done && (!archive || !archive_error_string(archive)))
+    enum tl_status status;
+    if (done)
+        status = tl_pack(tl_buf_text(&tar), tar.len, out, reterr);
+    else if (!archive || !archive_error_string(archive))
         status = tl_error_set(reterr, TL_NOMEM, "%s", tl_status_text(TL_NOMEM));
-    else if (!done)
-        status = tl_error_set(reterr, out->status == TL_OK ? TL_IO : out->status,
+    else
+        status = tl_error_set(reterr, tar.status == TL_OK ? TL_IO : tar.status,
                               "the bundle cannot be packed: %s", archive_error_string(archive));
     archive_write_free(archive);
+    tl_buf_finish(&tar);
     tl_buf_finish(&manifest);
     tl_buf_finish(&samples);
     return status;

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "pack.h"
 #include "summary.h"
+#include "tightlink/document/pack.h"
 
 /* Rows are clustered by the time of their start, so that "the newest" and "since" read
  * neighbours. Documents lie apart, packed, so that a list does not read past them. */

@@ -20,7 +20,7 @@ LIBRARIES = {
     "curl/": ("src/ticket/", "src/engine/foreign/pscheduler_http"),
     "pcap": ("src/flow/", "src/capture/"),
     "zlib.h": ("src/flow/input",),
-    "zstd.h": ("src/flow/input",),
+    "zstd.h": ("src/flow/input", "src/document/pack"),
     "seccomp.h": ("src/responder/sandbox",),
     "openssl/": ("src/engine/wire/secure", "src/engine/wire/socket_bio",
                  "src/engine/wire/shared/socket_bio", "src/document/redact", "src/probes/mark",
@@ -28,7 +28,7 @@ LIBRARIES = {
                  "src/engine/foreign/http_server",
                  "src/engine/foreign/ndt7", "src/engine/foreign/pscheduler_http",
                  "src/ticket/webhook"),
-    "archive": ("src/document/bundle", "src/store/pack"),
+    "archive": ("src/document/bundle",),
     "sqlite3.h": ("src/store/",),
     "libmnl/": ("src/host/", "src/lab/", "src/fix/"),
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "documents.h"
-#include "pack.h"
 #include "tightlink/document/document.h"
+#include "tightlink/document/pack.h"
 
 static struct tl_buf packed_of(const char *text, size_t len)
 {

@@ -104,13 +104,16 @@ static int64_t last_arrival_ns(const struct tl_tcp_result *result)
 }
 
 /* How long ago the path fell silent. The last bytes of a queue may come through when it is back,
- * while the far end has given us up: then the longest silence counts. */
+ * while the far end has given us up: then the longest silence counts; of all streams together, or,
+ * where one of them never came back and its readings end with the path, of the control connection.
+ */
 static int64_t silent_since(const struct tl_tcp_result *result)
 {
     const struct tl_steady_rate *rate = &result->steady.rate;
     int64_t last_ns = last_arrival_ns(result);
     bool before = rate->silence_ns >= TL_NS_PER_S && rate->silence_at_ns < last_ns;
-    return result->elapsed_ns - (before ? rate->silence_at_ns : last_ns);
+    int64_t since_ns = result->elapsed_ns - (before ? rate->silence_at_ns : last_ns);
+    return result->unacked_ns > since_ns ? result->unacked_ns : since_ns;
 }
 
 static double steal_ratio(const struct tl_tcp_side *side)

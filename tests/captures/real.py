@@ -46,7 +46,7 @@ def against_kernel(document, truth):
     problems = []
     row = document["flows"][0]
     share = truth["rwnd_us"] / (truth["elapsed_s"] * 1e6)
-    window = fact(document, "ledger_rwnd_ratio")
+    window = fact(document, "running_rwnd_ratio")  # of the whole transfer, as the kernel's
     if window is None or abs(window - share) > POINTS:
         problems.append(f"receive window {window} where the kernel has {share:.3f}")
     again = round(row["retrans_ratio"] * truth["segments_count"])

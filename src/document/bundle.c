@@ -33,7 +33,7 @@ void tl_bundle_finish(struct tl_bundle *bundle)
 
 bool tl_bundle_is(const void *data, size_t len)
 {
-    return len >= 4 && memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0;
+    return tl_is_packed(data, len);
 }
 
 /* --- writing --- */

@@ -9,14 +9,17 @@
 
 #include "tightlink/document/document.h"
 
-#define LEVEL 3
-
-/* RFC 8878, section 3.1.1. No JSON text begins like this. */
-static const unsigned char zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+#define LEVEL 3 /* zstd's own default */
 
 static enum tl_status no_memory(struct tl_error *reterr)
 {
     return tl_error_set(reterr, TL_NOMEM, "%s", tl_status_text(TL_NOMEM));
+}
+
+bool tl_is_packed(const void *data, size_t len)
+{
+    static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd}; /* RFC 8878, section 3.1.1 */
+    return len >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
 }
 
 enum tl_status tl_pack(const char *bytes, size_t len, struct tl_buf *out, struct tl_error *reterr)
@@ -85,7 +88,7 @@ enum tl_status tl_unpack(const void *data, size_t len, char **ret_text, size_t *
 {
     struct tl_buf text = TL_BUF_INIT;
     enum tl_status status = TL_OK;
-    if (len >= sizeof zstd_magic && memcmp(data, zstd_magic, sizeof zstd_magic) == 0)
+    if (tl_is_packed(data, len))
         status = unpack_frame(data, len, &text, reterr);
     else if (len)
         tl_buf_add(&text, data, len);

@@ -253,13 +253,13 @@ static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_
 {
     if (place == TL_PLACE_UNKNOWN || !isfinite(clocked_ratio))
         return TL_WAIT_UNKNOWN;
-    bool may_be_held = held && clocked_ratio >= HELD_CLOCKED;
-    if (clocked_ratio >= CLOCKED && !may_be_held) /* a congestion window would look the same */
-        return TL_WAIT_UNKNOWN;
-    /* From afar what follows an acknowledgement by its round trip was set off by it; but what does
-     * not may have waited on the way, and what is overtaken or sent again releases more at once. */
+    /* A congestion window would look the same. From afar what follows an acknowledgement by its
+     * round trip was set off by it; but what does not may have waited on the way, and what is
+     * overtaken or sent again releases more at once. */
+    bool undisturbed = place == TL_PLACE_SENDER || calm;
     if (clocked_ratio >= CLOCKED)
-        return place == TL_PLACE_SENDER || calm ? TL_WAIT_SNDBUF : TL_WAIT_UNKNOWN;
+        return held && undisturbed && clocked_ratio >= HELD_CLOCKED ? TL_WAIT_SNDBUF
+                                                                    : TL_WAIT_UNKNOWN;
     return clocked_ratio <= UNCLOCKED && calm && own_clock ? TL_WAIT_APP : TL_WAIT_UNKNOWN;
 }
 

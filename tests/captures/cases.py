@@ -102,6 +102,14 @@ CASES = [
     ("burst-loss", ["burst-loss"],
      dict(seed=283156, link_mbps=471.5718, burst_ratio=0.0016, burst_count=11, queue_kb=775,
           delay_ms=6.5422, reno=1, middle_share=0.52)),
+    # Two that packets do not tell, and were wrong: labels of their own, without a floor. Writes in step
+    # with acknowledgements, as of a send buffer; one connection's saws before CoDel, as of a bucket.
+    ("writes-in-step", ["sender-app"],
+     dict(seed=309689, link_mbps=199.22469794, queue_kb=1000, write_kb=26, write_gap_ms=3.52555213,
+          delay_ms=12.00672093, middle_share=0.34, seconds=20)),
+    ("aqm-saws", ["capacity", "ecn-marks"],
+     dict(seed=856196, link_mbps=15.028936, queue_kb=4000, codel_ms=5, delay_ms=25.076044, tso=1,
+          gro=4, reno=1, middle_share=0.46, seconds=15)),
 ]
 
 # What a capture may lack, laid over every third case in turn.

@@ -56,7 +56,8 @@ struct tl_hops_load *tl_hops_load_start(const struct tl_probe *probe, int64_t du
 
 /* The facts and the record of hops that were measured idle and loaded; pure. */
 static void settle(const struct tl_probe *probe, enum tl_direction direction,
-                   const struct tl_hops_result *loaded, int64_t from_ns, int64_t to_ns)
+                   const struct tl_hops_result *loaded, int64_t from_ns, int64_t to_ns,
+                   double echo_rtt_ns)
 {
     struct tl_hop_load hops[TL_HOPS_MAX + 1];
     struct tl_run *run = probe->run;
@@ -75,12 +76,13 @@ static void settle(const struct tl_probe *probe, enum tl_direction direction,
         if (isfinite(rtt_ns) && !(record->loaded_rtt_ns > rtt_ns))
             record->loaded_rtt_ns = rtt_ns;
     }
-    struct tl_hops_rise rise = tl_hops_rise(hops, count);
+    struct tl_hops_rise rise = tl_hops_rise(hops, count, echo_rtt_ns);
     tl_hops_rise_set(probe->facts, direction, &rise, count);
 }
 
 void tl_hops_load_finish(struct tl_hops_load *load, const struct tl_probe *probe,
-                         enum tl_direction direction, int64_t from_ns, int64_t to_ns)
+                         enum tl_direction direction, int64_t from_ns, int64_t to_ns,
+                         double echo_rtt_ns)
 {
     if (!load) {
         tl_hops_rise_unknown(probe->facts, direction, "the hops of the way are not known");
@@ -89,7 +91,7 @@ void tl_hops_load_finish(struct tl_hops_load *load, const struct tl_probe *probe
     tl_wake(load->spec.cancel_fd);
     pthread_join(load->thread, NULL);
     if (load->status == TL_OK)
-        settle(probe, direction, &load->result, from_ns, to_ns);
+        settle(probe, direction, &load->result, from_ns, to_ns, echo_rtt_ns);
     else
         tl_hops_rise_unknown(probe->facts, direction, "probes beside the load did not get through");
     close(load->spec.cancel_fd);

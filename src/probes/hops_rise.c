@@ -36,7 +36,7 @@ static enum state state_of(const struct tl_hop_load *hop, const struct tl_hop_lo
     return share >= RISEN_RATIO ? RISEN : high_share <= FLAT_RATIO ? FLAT : UNKNOWN;
 }
 
-struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count)
+struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count, double echo_rtt_ns)
 {
     struct tl_hops_rise rise = {.rise_ns = (double)NAN, .reason = ""};
     if (count < 1 || count > TL_HOPS_MAX || isnan(rise_ns(&hops[count]))) {
@@ -46,6 +46,10 @@ struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count)
     rise.rise_ns = rise_ns(&hops[count]);
     if (rise.rise_ns < RISE_MIN_NS || rise.rise_ns < RISE_MIN_RATIO * hops[count].idle_rtt_ns) {
         rise.reason = "no queue grew under load";
+        return rise;
+    }
+    if (echo_rtt_ns - hops[count].idle_rtt_ns < FLAT_RATIO * rise.rise_ns) {
+        rise.reason = "of the packets to the far end some waited and others did not";
         return rise;
     }
     rise.known = true;

@@ -16,8 +16,11 @@ struct tl_hops_rise {
 
 /* Where the round trip rises under load and stays risen up to the last hop. hops[1] to
  * hops[count], the last one being the far end. Pure. A hop that rose while hops behind it did
- * not is slow to answer, not on a full link: it is passed over. */
-struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count);
+ * not is slow to answer, not on a full link: it is passed over. echo_rtt_ns: the median that
+ * another flow of small packets had to the far end meanwhile, NAN where none is known. Where it did
+ * not rise along, each flow has a queue of its own (RFC 8290), and routers' answers tell nothing of
+ * that one. */
+struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count, double echo_rtt_ns);
 
 /* The facts tight_* of a direction from it, count hops being the way. What an earlier transfer told
  * stays where that says more. */

@@ -363,7 +363,8 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
     tl_loaded_finish(loaded, from_ns, to_ns, &ret_beside->load);
     if (whole)
         judge_told(&outcome->trust, result, &ret_beside->load);
-    tl_hops_load_finish(hops, probe, tl_direction_of_wire(spec->direction), from_ns, to_ns);
+    tl_hops_load_finish(hops, probe, tl_direction_of_wire(spec->direction), from_ns, to_ns,
+                        ret_beside->load.rtt_median_ns);
     return status;
 }
 

@@ -34,7 +34,7 @@ Test(hops_rise, finds_the_link_wherever_it_is)
         for (int tight = 1; tight <= count; tight++) {
             struct tl_hop_load hops[TL_HOPS_MAX + 1];
             make_path(hops, count, tight, 30 * MS);
-            struct tl_hops_rise rise = tl_hops_rise(hops, count);
+            struct tl_hops_rise rise = tl_hops_rise(hops, count, SILENT);
             cr_expect(rise.known);
             cr_expect_eq(rise.first_hop, tight - 1, "%d of %d", tight, count);
             cr_expect_eq(rise.last_hop, tight, "%d of %d", tight, count);
@@ -49,7 +49,7 @@ Test(hops_rise, noise_of_a_third_does_not_move_it)
     hops[2].both_rtt_ns += 7 * MS;
     hops[2].both_high_rtt_ns += 8 * MS;
     hops[3].both_rtt_ns -= 10 * MS;
-    struct tl_hops_rise rise = tl_hops_rise(hops, 4);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 4, SILENT);
     cr_expect(rise.known && rise.first_hop == 2 && rise.last_hop == 3);
 }
 
@@ -58,11 +58,11 @@ Test(hops_rise, silent_hops_widen_the_bounds)
     struct tl_hop_load hops[5];
     make_path(hops, 4, 3, 30 * MS);
     hush(&hops[2]);
-    struct tl_hops_rise rise = tl_hops_rise(hops, 4);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 4, SILENT);
     cr_expect(rise.known && rise.first_hop == 1 && rise.last_hop == 3);
     hush(&hops[1]);
     hush(&hops[3]);
-    rise = tl_hops_rise(hops, 4);
+    rise = tl_hops_rise(hops, 4, SILENT);
     cr_expect(rise.known && rise.first_hop == 0 && rise.last_hop == 4, "the path as a whole");
 }
 
@@ -71,7 +71,7 @@ Test(hops_rise, a_router_that_is_slow_to_answer_is_passed_over)
     struct tl_hop_load hops[5];
     make_path(hops, 4, 4, 30 * MS);
     hops[2].both_rtt_ns += 60 * MS; /* hop 3 is flat, so nothing stays risen behind hop 2 */
-    struct tl_hops_rise rise = tl_hops_rise(hops, 4);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 4, SILENT);
     cr_expect(rise.known && rise.first_hop == 3 && rise.last_hop == 4);
 }
 
@@ -79,17 +79,30 @@ Test(hops_rise, without_a_queue_there_is_no_rise)
 {
     struct tl_hop_load hops[4];
     make_path(hops, 3, 2, 0.5 * MS);
-    struct tl_hops_rise rise = tl_hops_rise(hops, 3);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 3, SILENT);
     cr_expect_not(rise.known);
     cr_expect_str_eq(rise.reason, "no queue grew under load");
     make_path(hops, 3, 2, 30 * MS);
     hush(&hops[3]);
-    cr_expect_not(tl_hops_rise(hops, 3).known, "the far end itself must answer");
-    cr_expect_not(tl_hops_rise(hops, 0).known);
+    cr_expect_not(tl_hops_rise(hops, 3, SILENT).known, "the far end itself must answer");
+    cr_expect_not(tl_hops_rise(hops, 0, SILENT).known);
 }
 
 /* A queue that comes and goes with others' bursts: two of the router's three answers met it next to
  * empty, and one of the far end's. */
+/* FQ-CoDel: the probes of the far end share a queue with the transfer by chance, and neither the
+ * routers' answers nor another flow to the same far end do. */
+Test(hops_rise, what_only_one_flow_waited_for_is_placed_nowhere)
+{
+    struct tl_hop_load hops[4];
+    make_path(hops, 3, 3, 6 * MS);
+    cr_expect(tl_hops_rise(hops, 3, 21 * MS).known, "its packets waited as well");
+    cr_expect(tl_hops_rise(hops, 3, 17.5 * MS).known, "at times, a queue that comes and goes");
+    struct tl_hops_rise rise = tl_hops_rise(hops, 3, 15.4 * MS);
+    cr_expect_not(rise.known);
+    cr_expect_neq(rise.reason[0], 0);
+}
+
 Test(hops_rise, low_answers_by_chance_do_not_put_a_router_before_the_queue)
 {
     const int64_t end_ns = (int64_t)(1000 * MS);
@@ -102,7 +115,7 @@ Test(hops_rise, low_answers_by_chance_do_not_put_a_router_before_the_queue)
     struct tl_hop_load hops[3];
     hops[1] = tl_hop_load(&idle, &router, &far, 0, end_ns);
     hops[2] = tl_hop_load(&idle, &far, &far, 0, end_ns);
-    struct tl_hops_rise rise = tl_hops_rise(hops, 2);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 2, SILENT);
     cr_expect(rise.known && rise.first_hop == 0 && rise.last_hop == 2, "%d to %d", rise.first_hop,
               rise.last_hop);
 }
@@ -138,7 +151,7 @@ Test(hops_rise, a_router_is_compared_with_the_far_end_at_the_same_time)
     hops[1] = tl_hop_load(&idle, &router, &far, 0, 24 * round_ns);
     hops[2] = tl_hop_load(&idle, &far, &far, 0, 24 * round_ns);
     cr_expect_eq(hops[1].both_count, 9);
-    struct tl_hops_rise rise = tl_hops_rise(hops, 2);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 2, SILENT);
     cr_expect(rise.known && rise.first_hop == 0 && rise.last_hop == 1, "%d to %d", rise.first_hop,
               rise.last_hop);
 }
@@ -149,7 +162,7 @@ Test(hops_rise, a_router_that_answered_before_the_queue_alone_says_nothing)
     make_path(hops, 4, 2, 30 * MS);
     hops[3].both_rtt_ns = hops[3].both_high_rtt_ns = hops[3].idle_rtt_ns + 0.1 * MS;
     hops[3].both_far_rtt_ns = hops[4].idle_rtt_ns + 0.3 * MS;
-    struct tl_hops_rise rise = tl_hops_rise(hops, 4);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 4, SILENT);
     cr_expect(rise.known && rise.first_hop == 1 && rise.last_hop == 2);
 }
 

@@ -21,6 +21,7 @@
 #define WIDE_BOUNDS    "wide-bounds"
 #define FACTS_MISSING  "facts-missing"
 #define CONTRARY       "contrary"
+#define RATE_UNKNOWN   "link-rate-unknown"
 #define VARIED         "varied"
 #define VARIED_MUCH    "varied-much"
 #define RIVAL          "rival"
@@ -66,6 +67,16 @@ static bool is_support(const struct tl_rule *rule, size_t test)
     return false;
 }
 
+/* A supporting test whose absence was counted by itself: without the link's own rate a full link
+ * that others share looks like one that is ours. */
+static void weigh_link_rate(struct weighing *w, const struct tl_rule *rule, size_t test)
+{
+    if (strcmp(rule->tests[test].id, "link-rate-known") != 0)
+        return;
+    say(w, "the link's own rate is not known, so that others on it are not excluded");
+    doubt(w, RATE_UNKNOWN);
+}
+
 /* How many tests had their facts; supporting evidence that spoke against the cause. */
 static void weigh_evidence(struct weighing *w, const struct tl_judged *judged)
 {
@@ -74,7 +85,10 @@ static void weigh_evidence(struct weighing *w, const struct tl_judged *judged)
     for (size_t i = 0; i < rule->test_count; i++) {
         enum tl_truth truth = judged->traces[i].truth;
         known += truth != TL_UNKNOWN_TRUTH;
-        contrary += is_support(rule, i) && truth == TL_FALSE;
+        if (!is_support(rule, i) || truth != TL_FALSE)
+            continue;
+        contrary++;
+        weigh_link_rate(w, rule, i);
     }
     char text[96];
     snprintf(text, sizeof text, "%zu of %zu tests had their facts", known, rule->test_count);

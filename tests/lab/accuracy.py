@@ -191,6 +191,9 @@ def counted_text():
               "| doubt | verdicts | right | weight | told at most |", "|---|---|---|---|---|"]
     lines += [f"| {d['id']} | {d['verdicts']} | {d['right']} | {d['weight']:.2f} "
               f"| {d['most'] if d['verdicts'] >= 10 else 0.75:.2f} |" for d in counted["doubts"]]
+    lines += [f"\n*{d['id']}* was counted by itself on {d['of']} later verdicts, of seeds "
+              f"{', '.join(f'{seed} ({count})' for seed, count in d['seeds'].items())}; {d['date']}."
+              for d in counted["doubts"] if "of" in d]
     return lines + [""]
 
 

@@ -3,12 +3,14 @@
 and writes what the program reads (src/rules/counted.json).
 
     count.py DOCUMENTS... [--scenarios PROGRAM] [--traces DIR] [--hold-back SEED...]
-             [--date DAY] [--write FILE]
+             [--only DOUBT] [--date DAY] [--write FILE]
 
 DOCUMENTS are folders of `matrix.py --keep`: a file's name is its case's, from which the path and
 its truth are made again; --scenarios is the program that prints the table of scenarios. Each document
 counts as it was judged when it was measured. A verdict that names a cause is right where
-matrix.py says so. Without --write only the tables are shown.
+matrix.py says so. Without --write only the tables are shown. With --only FILE keeps all that it has but
+the row of one doubt, which is counted on these documents: for one that few verdicts had when the rest was
+counted, or that is new.
 
 The way: (1) each doubt (what src/rules/confidence.c says of a verdict, in the words of its reasons)
 is counted with and without it (Fisher's exact test, one side): the clearest first, the next among the
@@ -42,6 +44,7 @@ PHRASES = {
     "repeats-rate": r"its ceiling only repeats the rate that was seen",
     "wide-bounds": r"the ceiling's bounds are wide",
     "contrary": r"\d+ supporting tests? speaks? against it",
+    "link-rate-unknown": r"the link's own rate is not known, so that others on it are not excluded",
     "varied-much": r"the rate varied much",
     "varied": r"the rate varied",
     "rival": r"another cause lies within 15 %",
@@ -52,8 +55,8 @@ KNOWN = re.compile(r"(\d+) of (\d+) tests had their facts")
 TOLD = re.compile(r"of \d+ verdicts as sure as this on emulated paths, \d+ were right|"
                   r"too few were counted in these circumstances for more than medium")
 COUNTS = re.compile(r" \(of \d+ such verdicts on emulated paths \d+ were right\)")
-DOUBTS = ["repeats-rate", "below-ceiling", "above-ceiling", "wide-bounds", "facts-missing", "contrary", "varied",
-          "varied-much", "rival", "ledger-unknown", "disturbed"]
+DOUBTS = ["repeats-rate", "below-ceiling", "above-ceiling", "wide-bounds", "facts-missing", "contrary", "link-rate-unknown",
+          "varied", "varied-much", "rival", "ledger-unknown", "disturbed"]
 LEAST_KNOWN, FIT_LOW, FIT_HIGH = 0.9, 85, 125
 CHANCE = 0.1
 LEAST = 10  # verdicts of a level, and of a doubt that counts (TL_COUNTED_MIN)
@@ -265,6 +268,17 @@ def as_text(counted):
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+def count_again(path, doubt, counted, verdicts, date):
+    """What the file has, with that doubt's row as it is counted now, and on what."""
+    kept = json.loads(pathlib.Path(path).read_text())
+    row = next(row for row in counted["doubts"] if row["id"] == doubt)
+    seeds = collections.Counter(v["seed"] for v in verdicts)
+    row = {**row, "date": date, "of": len(verdicts), "seeds": dict(sorted(seeds.items()))}
+    others = {old["id"]: old for old in kept["doubts"]}
+    return {**kept, "doubts": [row if name == doubt else others[name]
+                               for name in DOUBTS if name == doubt or name in others]}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -272,6 +286,7 @@ def main():
     parser.add_argument("--scenarios")
     parser.add_argument("--traces")
     parser.add_argument("--hold-back", nargs="+", default=[])
+    parser.add_argument("--only", choices=DOUBTS)
     parser.add_argument("--date", default=datetime.date.today().isoformat())
     parser.add_argument("--write")
     options = parser.parse_args()
@@ -282,7 +297,10 @@ def main():
         sys.exit("no verdict to count")
     counted = fit(used)
     show(counted, used, held)
-    if options.write:
+    if options.write and options.only:
+        pathlib.Path(options.write).write_text(as_text(
+            count_again(options.write, options.only, counted, used, options.date)))
+    elif options.write:
         n, right = tally(used)
         seeds = collections.Counter(v["seed"] for v in used)
         pathlib.Path(options.write).write_text(as_text({

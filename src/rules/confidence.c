@@ -14,14 +14,13 @@
 #define FIT_LOW   0.85
 #define FIT_HIGH  1.25
 
-/* Names of doubts as counted.json has them. */
+/* Names of doubts as counted.json has them; supporting tests have their own. */
 #define REPEATS_RATE   "repeats-rate"
 #define BELOW_CEILING  "below-ceiling"
 #define ABOVE_CEILING  "above-ceiling"
 #define WIDE_BOUNDS    "wide-bounds"
 #define FACTS_MISSING  "facts-missing"
 #define CONTRARY       "contrary"
-#define RATE_UNKNOWN   "link-rate-unknown"
 #define VARIED         "varied"
 #define VARIED_MUCH    "varied-much"
 #define RIVAL          "rival"
@@ -40,13 +39,19 @@ static void say(struct weighing *w, const char *reason)
     tl_buf_addf(&w->reasons, "%s%s", w->reasons.len ? "; " : "", reason);
 }
 
+/* NULL: not counted. */
+static const struct tl_counted_doubt *find_counted(const char *id)
+{
+    for (size_t i = 0; i < tl_counted_doubt_count; i++)
+        if (strcmp(tl_counted_doubts[i].id, id) == 0)
+            return &tl_counted_doubts[i];
+    return NULL;
+}
+
 /* After the words for it. */
 static void doubt(struct weighing *w, const char *id)
 {
-    const struct tl_counted_doubt *counted = NULL;
-    for (size_t i = 0; i < tl_counted_doubt_count && !counted; i++)
-        if (strcmp(tl_counted_doubts[i].id, id) == 0)
-            counted = &tl_counted_doubts[i];
+    const struct tl_counted_doubt *counted = find_counted(id);
     bool few = !counted || counted->verdicts < TL_COUNTED_MIN;
     w->uncounted |= few;
     if (!counted || (few && counted->weight >= 1))
@@ -67,18 +72,21 @@ static bool is_support(const struct tl_rule *rule, size_t test)
     return false;
 }
 
-/* A supporting test whose absence was counted by itself: without the link's own rate a full link
- * that others share looks like one that is ours. */
-static void weigh_link_rate(struct weighing *w, const struct tl_rule *rule, size_t test)
+/* A supporting test that speaks against the cause, where that was counted by itself: by its name,
+ * in its own words. */
+static void weigh_support(struct weighing *w, struct tl_arena *arena,
+                          const struct tl_judged *judged, size_t test)
 {
-    if (strcmp(rule->tests[test].id, "link-rate-known") != 0)
+    const struct tl_test *support = &judged->rule->tests[test];
+    if (!find_counted(support->id))
         return;
-    say(w, "the link's own rate is not known, so that others on it are not excluded");
-    doubt(w, RATE_UNKNOWN);
+    say(w, tl_judged_render(arena, judged, &support->against));
+    doubt(w, support->id);
 }
 
 /* How many tests had their facts; supporting evidence that spoke against the cause. */
-static void weigh_evidence(struct weighing *w, const struct tl_judged *judged)
+static void weigh_evidence(struct weighing *w, struct tl_arena *arena,
+                           const struct tl_judged *judged)
 {
     const struct tl_rule *rule = judged->rule;
     size_t known = 0, contrary = 0;
@@ -88,7 +96,7 @@ static void weigh_evidence(struct weighing *w, const struct tl_judged *judged)
         if (!is_support(rule, i) || truth != TL_FALSE)
             continue;
         contrary++;
-        weigh_link_rate(w, rule, i);
+        weigh_support(w, arena, judged, i);
     }
     char text[96];
     snprintf(text, sizeof text, "%zu of %zu tests had their facts", known, rule->test_count);
@@ -206,7 +214,7 @@ struct tl_sureness tl_sureness(struct tl_arena *arena, const struct tl_side *sid
 {
     struct weighing w = {.right = tl_counted_undoubted, .most = 1};
     weigh_agreement(&w, side, judged);
-    weigh_evidence(&w, judged);
+    weigh_evidence(&w, arena, judged);
     weigh_steadiness(&w, side);
     weigh_rivals(&w, side, judged);
     const struct tl_counted_level *level;

@@ -44,7 +44,8 @@ PHRASES = {
     "repeats-rate": r"its ceiling only repeats the rate that was seen",
     "wide-bounds": r"the ceiling's bounds are wide",
     "contrary": r"\d+ supporting tests? speaks? against it",
-    "link-rate-unknown": r"the link's own rate is not known, so that others on it are not excluded",
+    # A supporting test that is counted by itself, where it speaks against the cause.
+    "link-rate-known": r"the slowest link's own rate is not known, so that other traffic on it is not excluded",
     "varied-much": r"the rate varied much",
     "varied": r"the rate varied",
     "rival": r"another cause lies within 15 %",
@@ -55,7 +56,7 @@ KNOWN = re.compile(r"(\d+) of (\d+) tests had their facts")
 TOLD = re.compile(r"of \d+ verdicts as sure as this on emulated paths, \d+ were right|"
                   r"too few were counted in these circumstances for more than medium")
 COUNTS = re.compile(r" \(of \d+ such verdicts on emulated paths \d+ were right\)")
-DOUBTS = ["repeats-rate", "below-ceiling", "above-ceiling", "wide-bounds", "facts-missing", "contrary", "link-rate-unknown",
+DOUBTS = ["repeats-rate", "below-ceiling", "above-ceiling", "wide-bounds", "facts-missing", "contrary", "link-rate-known",
           "varied", "varied-much", "rival", "ledger-unknown", "disturbed"]
 LEAST_KNOWN, FIT_LOW, FIT_HIGH = 0.9, 85, 125
 CHANCE = 0.1

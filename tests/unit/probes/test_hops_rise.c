@@ -88,8 +88,6 @@ Test(hops_rise, without_a_queue_there_is_no_rise)
     cr_expect_not(tl_hops_rise(hops, 0, SILENT).known);
 }
 
-/* A queue that comes and goes with others' bursts: two of the router's three answers met it next to
- * empty, and one of the far end's. */
 /* FQ-CoDel: the probes of the far end share a queue with the transfer by chance, and neither the
  * routers' answers nor another flow to the same far end do. */
 Test(hops_rise, what_only_one_flow_waited_for_is_placed_nowhere)
@@ -103,6 +101,8 @@ Test(hops_rise, what_only_one_flow_waited_for_is_placed_nowhere)
     cr_expect_neq(rise.reason[0], 0);
 }
 
+/* A queue that comes and goes with others' bursts: two of the router's three answers met it next to
+ * empty, and one of the far end's. */
 Test(hops_rise, low_answers_by_chance_do_not_put_a_router_before_the_queue)
 {
     const int64_t end_ns = (int64_t)(1000 * MS);

@@ -170,13 +170,16 @@ def level_table(results):
     return lines + ["", accusations_text(results).capitalize() + ".", "", *counted_text()]
 
 
+def seeds_text(counts):
+    return ", ".join(f"{seed} ({count})" for seed, count in counts["seeds"].items())
+
+
 def counted_text():
     """Where the number beside a verdict comes from."""
     counted = json.loads(COUNTED.read_text())
-    seeds = ", ".join(f"{seed} ({count})" for seed, count in counted["seeds"].items())
     lines = ["The number was counted (tests/lab/count.py tells how; the counts are in",
              f"src/rules/counted.json): {counted['verdicts']} verdicts as they were told when they were "
-             f"measured, {counted['right']} of them right, of seeds {seeds}; {counted['date']}. "
+             f"measured, {counted['right']} of them right, of seeds {seeds_text(counted)}; {counted['date']}. "
              + (f"Held back, with no part in the counts: {', '.join(counted['held_back_seeds'])}:"
                 if counted["held_back_seeds"] else "Nothing was held back."), ""]
     if counted["held_back_seeds"]:
@@ -191,8 +194,7 @@ def counted_text():
               "| doubt | verdicts | right | weight | told at most |", "|---|---|---|---|---|"]
     lines += [f"| {d['id']} | {d['verdicts']} | {d['right']} | {d['weight']:.2f} "
               f"| {d['most'] if d['verdicts'] >= 10 else 0.75:.2f} |" for d in counted["doubts"]]
-    lines += [f"\n*{d['id']}* was counted by itself on {d['of']} later verdicts, of seeds "
-              f"{', '.join(f'{seed} ({count})' for seed, count in d['seeds'].items())}; {d['date']}."
+    lines += [f"\n*{d['id']}* was counted by itself on {d['of']} later verdicts, of seeds {seeds_text(d)}; {d['date']}."
               for d in counted["doubts"] if "of" in d]
     return lines + [""]
 

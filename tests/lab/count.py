@@ -129,6 +129,10 @@ def tally(verdicts):
     return len(verdicts), sum(v["right"] for v in verdicts)
 
 
+def count_seeds(verdicts):
+    return dict(sorted(collections.Counter(v["seed"] for v in verdicts).items()))
+
+
 def fisher(with_n, with_right, without_n, without_right):
     """The chance that so few or fewer of the right ones have the doubt, if it says nothing."""
     total, right = with_n + without_n, with_right + without_right
@@ -273,8 +277,7 @@ def count_again(path, doubt, counted, verdicts, date):
     """What the file has, with that doubt's row as it is counted now, and on what."""
     kept = json.loads(pathlib.Path(path).read_text())
     row = next(row for row in counted["doubts"] if row["id"] == doubt)
-    seeds = collections.Counter(v["seed"] for v in verdicts)
-    row = {**row, "date": date, "of": len(verdicts), "seeds": dict(sorted(seeds.items()))}
+    row = {**row, "date": date, "of": len(verdicts), "seeds": count_seeds(verdicts)}
     others = {old["id"]: old for old in kept["doubts"]}
     return {**kept, "doubts": [row if name == doubt else others[name]
                                for name in DOUBTS if name == doubt or name in others]}
@@ -303,13 +306,12 @@ def main():
             count_again(options.write, options.only, counted, used, options.date)))
     elif options.write:
         n, right = tally(used)
-        seeds = collections.Counter(v["seed"] for v in used)
         pathlib.Path(options.write).write_text(as_text({
             "format": "tightlink.counted/1",
             "about": "How many verdicts on emulated paths were right, by what spoke against being "
                      "sure of them. Made by tests/lab/count.py; no data from the field are in it.",
             "date": options.date, "verdicts": n, "right": right,
-            "seeds": dict(sorted(seeds.items())), "held_back_seeds": options.hold_back,
+            "seeds": count_seeds(used), "held_back_seeds": options.hold_back,
             **counted, "held_back": check(held, counted)}))
 
 

@@ -26,13 +26,14 @@ def a_test_each_way():
         assert session.program.startswith("tightlinkd ") and session.max_seconds == 60
         for direction in (wire.DOWNLOAD, wire.UPLOAD):
             for streams in (1, 4):
-                granted, end, moved, samples = session.run(direction=direction, streams=streams,
-                                                           ms=1000)
+                granted, end, moved, _ = session.run(direction=direction, streams=streams, ms=1000)
                 assert end["reason"] == wire.END_TIME, end
                 assert end["streams"] == streams and end["test_id"] == granted["test_id"]
                 assert sum(end["bytes"]) > 10e6 and moved > 10e6
                 assert min(sum(end["bytes"]), moved) > 0.5 * max(sum(end["bytes"]), moved)
-                assert samples >= 10, f"{samples} frames of samples in a second"
+                _, end, _, samples = session.run(direction=direction, streams=streams, ms=20000,
+                                                 pump_seconds=30, enough=10)
+                assert samples >= 10 and end["reason"] == wire.END_STOPPED, (samples, end)
         session.send(frame(wire.BYE))
         until(30, lambda: not session.is_open(), "BYE closes the session")
         assert daemon.stop()[1] == 0

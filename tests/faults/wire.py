@@ -294,8 +294,9 @@ class Session(Connection):
         end["bytes"] = totals
         return end
 
-    def run(self, pump_seconds=20, **test):
-        """A whole test; returns what was granted, TEST_END, bytes moved here and SAMPLES."""
+    def run(self, pump_seconds=20, enough=0, **test):
+        """A whole test, or one that is stopped once so many SAMPLES have come; returns what was
+        granted, TEST_END, bytes moved here and SAMPLES."""
         granted = self.ask(**test)
         streams = self.open_streams(granted)
         self.start(granted)
@@ -304,7 +305,7 @@ class Session(Connection):
         noise = os.urandom(65536)
         limit = time.monotonic() + pump_seconds
         stop_at = time.monotonic() + granted["ms"] / 1000
-        pinged = 0
+        pinged, stopped = 0, False
         for data in streams:
             data.socket.setblocking(False)
         live = list(streams)
@@ -337,6 +338,9 @@ class Session(Connection):
             while self.socket in readable or len(self.buffer) >= 4:
                 kind, payload = self.read()
                 samples += kind == SAMPLES
+                if 0 < enough <= samples and not stopped:
+                    stopped, stop_at = True, time.monotonic()
+                    self.send(frame(STOP, struct.pack(">I", granted["test_id"])))
                 if kind == TEST_END:
                     self.buffer = frame(kind, payload) + self.buffer
                     end = self.end()

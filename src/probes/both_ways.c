@@ -81,7 +81,7 @@ static enum tl_status run_alone(const struct tl_probe *probe, enum tl_direction 
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
     struct tl_probe_outcome turn;
     struct tl_tcp_result *result;
-    spec.agrees_bps = tl_probe_known_bps(probe->facts, direction);
+    spec.enough.agrees_bps = tl_probe_known_bps(probe->facts, direction);
     tl_outcome_begin(&turn, "both-ways");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
     if (tl_transfer_counts(&turn))

@@ -12,16 +12,24 @@
 #include "flow_facts.h"
 #include "outcome.h"
 #include "paced_flight.h"
-#include "paced_second.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
 
 #define FIRST_MAX_NS (6 * TL_NS_PER_S) /* the second one counts losses better */
-#define NEAR_RATIO   0.9               /* of the best rate seen, where losses vanished … */
-#define COUNT_RATIO  0.7               /* … and where they stayed */
+/* The first one lasts until eight losses were to be expected, were they independent of the load
+ * (session/stages.c), or for less: three of them, VANISHED of eight and more, tell that they
+ * stayed. */
+#define FIRST_LOSSES 3
+#define NEAR_RATIO   0.9 /* of the best rate seen, where losses vanished … */
+#define COUNT_RATIO  0.7 /* … and where they stayed */
 #define NEAR_NS      (3 * TL_NS_PER_S)
 #define NEAR_RTTS    15
+/* So many losses tell their share to 20 %, and the rate that it allows, which goes with its root
+ * (Mathis et al. 1997), to 10 %: less than the rate of one connection that loses them scatters by.
+ */
+#define COUNT_LOSSES 25
+#define COUNT_MAX_NS (5 * TL_NS_PER_S)
 /* What several streams must get more than one for the second one to be worth its time. */
 #define NEAR_GAIN 1.3
 /* Losses left, as a share of what was lost before, below which they vanished. */
@@ -99,9 +107,8 @@ static void plan_second(const struct tl_facts *facts, enum tl_direction directio
     double rtt_ns = tl_facts_number(facts, TL_PATH(rtt_min_ns), 0);
     bool vanished = left < VANISHED * lost;
     spec->pacing_bps = (uint64_t)(best_bps * (vanished ? NEAR_RATIO : COUNT_RATIO));
-    double mss_bytes = number(facts, TL_FLOW(direction, mss_bytes));
-    int64_t count_ns = tl_paced_count_ns((double)spec->pacing_bps, mss_bytes, fmin(lost, left));
-    spec->duration_ns = (vanished ? NEAR_NS : count_ns) + (int64_t)(NEAR_RTTS * rtt_ns);
+    spec->enough.lost_events = vanished ? 0 : COUNT_LOSSES;
+    spec->duration_ns = (vanished ? NEAR_NS : COUNT_MAX_NS) + (int64_t)(NEAR_RTTS * rtt_ns);
     if (!vanished)
         snprintf(spec->congestion, sizeof spec->congestion, "bbr");
 }
@@ -138,6 +145,7 @@ static bool run_first(const struct tl_probe *probe, enum tl_direction direction,
     struct tl_tcp_result *result;
     double rate_bps = number(probe->facts, TL_FLOW(direction, goodput_bps));
     spec.pacing_bps = (uint64_t)(rate_bps * TL_PROBE_PACED_RATIO);
+    spec.enough.lost_events = FIRST_LOSSES;
     if (spec.duration_ns > FIRST_MAX_NS)
         spec.duration_ns = FIRST_MAX_NS;
     *ret_status = tl_transfer_run(probe, &spec, outcome, &result, reterr);
@@ -161,7 +169,7 @@ enum tl_status tl_probe_paced(const struct tl_probe *probe, enum tl_direction di
         tl_outcome_end(ret_outcome);
         return TL_OK;
     }
-    spec.stop_when_known = false; /* its rate is known before; its losses need the time */
+    spec.enough.rate = false; /* that is known before; its losses need the time */
     if (!tl_probe_paced_again(probe->facts, direction)) {
         if (!run_first(probe, direction, &spec, ret_outcome, &status, reterr) ||
             !tl_probe_paced_again(probe->facts, direction))

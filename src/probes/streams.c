@@ -117,7 +117,7 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
     spec.streams = 1;
     spec.duration_ns = (int64_t)fmax((double)AGAIN_NS, AGAIN_RTTS * rtt_ns);
     spec.max_bytes = (uint64_t)bytes;
-    spec.agrees_bps = spec.surpasses_bps = 0;
+    spec.enough = (struct tl_steady_enough){.rate = true};
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
     if (!result)
@@ -179,7 +179,7 @@ static enum tl_status run_pair(const struct tl_probe *probe, enum tl_direction d
     spec.streams = 2;
     spec.duration_ns = PAIR_NS;
     spec.max_bytes = (uint64_t)bytes;
-    spec.agrees_bps = spec.surpasses_bps = 0;
+    spec.enough = (struct tl_steady_enough){.rate = true};
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
     if (tl_transfer_counts(&turn)) {
@@ -225,8 +225,8 @@ static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_dir
     spec.streams = most && most < TL_PROBE_STREAMS ? most : TL_PROBE_STREAMS;
     if (is_read_in_turn(probe, direction) && spec.streams > STREAMS_IN_TURN)
         spec.streams = STREAMS_IN_TURN;
-    spec.agrees_bps = tl_probe_known_bps(probe->facts, direction);
-    spec.surpasses_bps = tl_probe_held_bps(probe->facts, direction);
+    spec.enough.agrees_bps = tl_probe_known_bps(probe->facts, direction);
+    spec.enough.surpasses_bps = tl_probe_held_bps(probe->facts, direction);
     if (is_short(probe->facts) && spec.duration_ns > SHORT_NS)
         spec.duration_ns = SHORT_NS;
     return spec;

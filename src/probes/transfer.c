@@ -34,7 +34,7 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
         .duration_ns = limits->duration_ns,
         .max_bytes = (uint64_t)limits->bytes,
         .pacing_bps = (uint64_t)limits->max_bps,
-        .stop_when_known = true,
+        .enough.rate = true,
     };
 }
 

@@ -16,7 +16,7 @@ enum tl_status tl_probe_vigil(const struct tl_probe *probe, enum tl_direction di
 {
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
     struct tl_tcp_result *result;
-    spec.stop_when_known = false;
+    spec.enough.rate = false;
     spec.pacing_bps = pacing_bps > 0 ? (uint64_t)pacing_bps : 0;
     tl_outcome_begin(ret_outcome, "watch");
     enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);

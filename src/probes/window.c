@@ -74,8 +74,8 @@ enum tl_status tl_probe_window(const struct tl_probe *probe, enum tl_direction d
         tl_outcome_end(ret_outcome);
         return TL_OK;
     }
-    spec.agrees_bps = tl_probe_known_bps(probe->facts, direction);
-    spec.surpasses_bps = tl_probe_held_bps(probe->facts, direction);
+    spec.enough.agrees_bps = tl_probe_known_bps(probe->facts, direction);
+    spec.enough.surpasses_bps = tl_probe_held_bps(probe->facts, direction);
     enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);
     if (tl_transfer_counts(ret_outcome))
         set_facts(probe->facts, direction, result);

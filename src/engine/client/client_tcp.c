@@ -182,11 +182,10 @@ static void tell_live(struct tcp_run *run, int64_t now_ns)
 /* In every direction. */
 static bool is_known(const struct tcp_run *run)
 {
-    bool known = run->spec->stop_when_known;
-    for (unsigned i = 0; i < run->lane_count; i++) {
-        known = known && tl_steady_settles(&run->lanes[i].result->steady, run->spec->agrees_bps,
-                                           run->spec->surpasses_bps, run->ready.streams);
-    }
+    bool known = true;
+    for (unsigned i = 0; i < run->lane_count; i++)
+        known = known && tl_steady_settles(&run->lanes[i].result->steady, &run->spec->enough,
+                                           run->ready.streams);
     return known;
 }
 

@@ -229,9 +229,7 @@ bool near_half_step(struct near_half *half)
         analyse(half);
     }
     bool spent = is_spent(half, now_ns);
-    bool known = half->spec->stop_when_known &&
-                 tl_steady_settles(&result->steady, half->spec->agrees_bps,
-                                   half->spec->surpasses_bps, result->streams);
+    bool known = tl_steady_settles(&result->steady, &half->spec->enough, result->streams);
     if (spent)
         result->end = TL_TCP_END_BYTES;
     else if (known)

@@ -307,7 +307,8 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
         .peer = end->peer, .end = end, .spec = &granted, .result = ret_result, .fd = -1};
     test.server_ends =
         spec->direction == TL_WIRE_DOWNLOAD && nuttcp_waits_for_its_queue(&end->version);
-    granted.stop_when_known = spec->stop_when_known && !test.server_ends;
+    if (test.server_ends)
+        granted.enough = (struct tl_steady_enough){.rate = false};
     int64_t asked_ns = tl_now_ns();
     result_init(ret_result, spec);
     enum tl_status status =

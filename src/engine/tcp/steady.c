@@ -421,11 +421,20 @@ bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned s
            fabs(rate->drift_ratio) <= KNOWN_DRIFT_RATIO && ((even && same) || foretold);
 }
 
-bool tl_steady_settles(const struct tl_steady *steady, double agrees_bps, double surpasses_bps,
+static bool lost_enough(const struct tl_steady *steady, unsigned lost_events)
+{
+    double end_ns = (double)steady->rate.end_ns;
+    return lost_events > 0 && steady->rate.valid && end_ns >= (double)TL_STEADY_MIN_NS &&
+           end_ns >= TL_STEADY_AGREES_RTTS_COUNT * steady->sender.rtt_mean_ns &&
+           steady->sender.loss_event_count >= lost_events;
+}
+
+bool tl_steady_settles(const struct tl_steady *steady, const struct tl_steady_enough *enough,
                        unsigned streams)
 {
-    return steady->known || tl_steady_agrees(steady, agrees_bps, streams) ||
-           tl_steady_surpasses(steady, surpasses_bps);
+    bool rate = steady->known || tl_steady_agrees(steady, enough->agrees_bps, streams) ||
+                tl_steady_surpasses(steady, enough->surpasses_bps);
+    return (enough->rate && rate) || lost_enough(steady, enough->lost_events);
 }
 
 static bool is_window_known(const struct tl_rate_point *points, size_t count,

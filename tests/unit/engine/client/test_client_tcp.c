@@ -196,7 +196,7 @@ Test(client_tcp, ends_early_once_the_rate_is_known, .timeout = 240)
     struct tl_client *client = dial(far.port, -1);
     /* Paced, so that the rate is steady whatever else this machine does. */
     struct tl_tcp_spec spec = {
-        .streams = 1, .duration_ns = 20000 * MS, .pacing_bps = 50000000, .stop_when_known = true};
+        .streams = 1, .duration_ns = 20000 * MS, .pacing_bps = 50000000, .enough.rate = true};
     for (int i = 0; i < 2; i++) {
         struct lives lives = {0};
         struct tl_error error = {0};
@@ -232,9 +232,9 @@ Test(client_tcp, ends_earlier_where_a_rate_is_borne_out, .timeout = 240)
                                .streams = 2,
                                .duration_ns = 20000 * MS,
                                .pacing_bps = 50000000,
-                               .stop_when_known = true};
+                               .enough.rate = true};
     run(client, &spec);
-    spec.agrees_bps = result.steady.rate.goodput_bps;
+    spec.enough.agrees_bps = result.steady.rate.goodput_bps;
     int64_t alone_ns = result.elapsed_ns;
     bool starved = is_starved(&result) || result.end != TL_TCP_END_KNOWN;
     tl_tcp_result_finish(&result);

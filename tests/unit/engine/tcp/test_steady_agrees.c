@@ -123,3 +123,36 @@ Test(steady_agrees, what_gets_clearly_more_than_a_buffer_let_through_is_told_ear
     steady.fairness_ratio = 0.42;
     cr_assert_not(tl_steady_surpasses(&steady, 80e6), "two groups, perhaps: the whole time tells");
 }
+
+/* A paced stream is there for what it loses: its rate, which is known before, ends it no sooner. */
+Test(steady_agrees, a_test_that_counts_losses_ends_when_they_were_counted)
+{
+    struct tl_steady steady = even_steady(8e6, 3100 * MS, 40e6);
+    struct tl_steady_enough enough = {.lost_events = 3};
+    steady.known = true;
+    steady.sender.loss_event_count = 2;
+    cr_assert_not(tl_steady_settles(&steady, &enough, 1), "one is lacking");
+    steady.sender.loss_event_count = 3;
+    cr_assert(tl_steady_settles(&steady, &enough, 1));
+    enough.lost_events = 0;
+    cr_assert_not(tl_steady_settles(&steady, &enough, 1), "it is to last");
+    enough = (struct tl_steady_enough){.rate = true};
+    cr_assert(tl_steady_settles(&steady, &enough, 1), "its rate was wanted");
+}
+
+Test(steady_agrees, losses_are_not_counted_in_too_short_a_time)
+{
+    struct tl_steady_enough enough = {.lost_events = 3};
+    struct tl_steady steady = even_steady(8e6, 2700 * MS, 40e6);
+    steady.sender.loss_event_count = 30;
+    cr_assert_not(tl_steady_settles(&steady, &enough, 1), "2.9 s");
+    steady = even_steady(8e6, 3100 * MS, 600e6);
+    steady.sender.loss_event_count = 30;
+    cr_assert_not(tl_steady_settles(&steady, &enough, 1), "five round trips");
+    steady = even_steady(8e6, 3100 * MS, NAN);
+    steady.sender.loss_event_count = 30;
+    cr_assert_not(tl_steady_settles(&steady, &enough, 1), "nobody knows how many round trips");
+    steady = even_steady(8e6, 3100 * MS, 40e6);
+    steady.sender.loss_event_count = NAN;
+    cr_assert_not(tl_steady_settles(&steady, &enough, 1), "a sender that does not tell them");
+}

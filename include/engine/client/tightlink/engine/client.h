@@ -168,13 +168,9 @@ struct tl_tcp_spec {
                                   * more than TL_TCP_FEW_STREAMS connections */
     enum tl_send_path send_path; /* at the sender */
     bool discard;                /* the receiver drops the payload without a copy */
-    bool stop_when_known;        /* end once the rate is known (steady.h) */
-    double agrees_bps;           /* a steady rate of one connection, measured before: the test also
-                                  * ends where its own agrees with it (tl_steady_agrees); 0: none */
-    double surpasses_bps;        /* the most that one connection got which a buffer held: the test
-                                  * also ends where it gets more (tl_steady_surpasses); 0: none */
-    int64_t still_ns;            /* end then if fewer than still_bytes have arrived; 0: never. Of a
-                                  * responder only */
+    struct tl_steady_enough enough; /* what ends it before its time */
+    int64_t still_ns; /* end then if fewer than still_bytes have arrived; 0: never. Of a
+                       * responder only */
     uint64_t still_bytes;
     int64_t queue_wait_ns; /* when the responder is busy; 0 = TL_CLIENT_QUEUE_NS */
     char congestion[TL_STREAM_CONGESTION_SIZE]; /* at the sender */

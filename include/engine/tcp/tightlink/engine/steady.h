@@ -236,9 +236,19 @@ bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned s
  * TL_STEADY_MORE_RTTS_COUNT. one_high_bps: 0 or NAN: none, false. */
 bool tl_steady_surpasses(const struct tl_steady *steady, double one_high_bps);
 
-/* Whether a test may end: its rate is known, or it agrees with agrees_bps, or surpasses the other.
- */
-bool tl_steady_settles(const struct tl_steady *steady, double agrees_bps, double surpasses_bps,
+/* What a test may end with before its time; nothing of it: it lasts. */
+struct tl_steady_enough {
+    bool rate;            /* its rate is known, or one of these two */
+    double agrees_bps;    /* a steady rate of one connection, measured before: tl_steady_agrees();
+                           * 0: none */
+    double surpasses_bps; /* the most that one connection got which a buffer held:
+                           * tl_steady_surpasses(); 0: none */
+    unsigned lost_events; /* so many loss events of the steady part, where the sender tells them, in
+                           * TL_STEADY_MIN_NS and TL_STEADY_AGREES_RTTS_COUNT at least; 0: never */
+};
+
+/* Whether it may. */
+bool tl_steady_settles(const struct tl_steady *steady, const struct tl_steady_enough *enough,
                        unsigned streams);
 
 /* The same of a part of the test, as if it had begun and ended there; times stay those of the whole

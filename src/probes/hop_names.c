@@ -25,6 +25,7 @@ struct question {
 struct tl_hop_names {
     pthread_mutex_t lock;
     pthread_cond_t one_less;
+    int64_t asked_ns;
     int owners, open; /* open: threads that still wait for the resolver */
     struct question questions[TL_RUN_HOPS_MAX];
 };
@@ -103,6 +104,7 @@ struct tl_hop_names *tl_hop_names_ask(const struct tl_run *run)
     pthread_mutex_init(&names->lock, NULL);
     pthread_cond_init(&names->one_less, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    names->asked_ns = tl_now_ns();
     names->owners = 1;
     for (int i = 0; i < run->hop_count && i < TL_RUN_HOPS_MAX; i++)
         if (is_nameless_router(run, i))
@@ -112,7 +114,7 @@ struct tl_hop_names *tl_hop_names_ask(const struct tl_run *run)
 
 static void wait_for_all(struct tl_hop_names *names, int64_t wait_ns)
 {
-    int64_t until_ns = tl_now_ns() + wait_ns;
+    int64_t until_ns = names->asked_ns + wait_ns;
     struct timespec until = {.tv_sec = until_ns / TL_NS_PER_S, .tv_nsec = until_ns % TL_NS_PER_S};
     while (names->open > 0)
         if (pthread_cond_timedwait(&names->one_less, &names->lock, &until) != 0)

@@ -16,8 +16,8 @@
 #include "tightlink/session/record.h"
 #include "worker.h"
 
-/* The resolver had the whole run; this is for one that was just asked. */
-#define NAMES_WAIT_NS (300 * TL_NS_PER_MS)
+/* A run that loads the path is longer than that. */
+#define NAMES_WAIT_NS TL_NS_PER_S
 
 static bool is_wanted_light(const struct tl_session *session, enum tl_plan_stage index)
 {

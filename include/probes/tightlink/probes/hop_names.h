@@ -15,9 +15,10 @@ struct tl_hop_names;
  * the far end, which the user named. NULL: there is nobody to ask for, or no memory. */
 struct tl_hop_names *tl_hop_names_ask(const struct tl_run *run);
 
-/* Waits until all have answered, no longer than wait_ns, and writes the names into the run, cleaned
- * (tl_utf8_clean), and the places that they tell into the facts path.places_*. Frees names, whose
- * threads may go on; NULL is fine: the run has the names that it has. */
+/* Waits until all have answered, no longer than wait_ns since they were asked, and writes the names
+ * into the run, cleaned (tl_utf8_clean), and the places that they tell into the facts
+ * path.places_*. Frees names, whose threads may go on; NULL is fine: the run has the names that it
+ * has. */
 void tl_hop_names_take(struct tl_hop_names *names, int64_t wait_ns, struct tl_run *run,
                        struct tl_facts *facts);
 

@@ -208,13 +208,18 @@ double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direct
 /* Of its time: what the network did to it says little. */
 #define HELD_RATIO 0.5
 
-double tl_probe_held_bps(const struct tl_facts *facts, enum tl_direction direction)
+static double most_of_one(const struct tl_facts *facts, enum tl_direction direction)
 {
     struct tl_fact rate;
     tl_facts_get(facts, TL_FLOW(direction, goodput_bps), &rate);
+    return rate.state == TL_FACT_KNOWN ? rate.high : 0;
+}
+
+double tl_probe_held_bps(const struct tl_facts *facts, enum tl_direction direction)
+{
     double held = tl_facts_number(facts, TL_FLOW(direction, ledger_rwnd_ratio), 0) +
                   tl_facts_number(facts, TL_FLOW(direction, ledger_sndbuf_ratio), 0);
-    return rate.state == TL_FACT_KNOWN && held >= HELD_RATIO ? rate.high : 0;
+    return held >= HELD_RATIO ? most_of_one(facts, direction) : 0;
 }
 
 static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_direction direction,
@@ -227,6 +232,8 @@ static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_dir
         spec.streams = STREAMS_IN_TURN;
     spec.enough.agrees_bps = tl_probe_known_bps(probe->facts, direction);
     spec.enough.surpasses_bps = tl_probe_held_bps(probe->facts, direction);
+    if (spec.enough.surpasses_bps == 0)
+        spec.enough.multiplies_bps = most_of_one(probe->facts, direction);
     if (is_short(probe->facts) && spec.duration_ns > SHORT_NS)
         spec.duration_ns = SHORT_NS;
     return spec;

@@ -408,6 +408,20 @@ bool tl_steady_surpasses(const struct tl_steady *steady, double one_high_bps)
            rate->low_bps >= TL_STEADY_MORE_RATIO * one_high_bps;
 }
 
+/* All the time, not only at times. */
+static bool is_flat(const struct tl_flow_stats *stats)
+{
+    return stats->rtt_mean_ns <= 1.1 * stats->rtt_min_ns + 1e6;
+}
+
+bool tl_steady_multiplies(const struct tl_steady *steady, double one_high_bps)
+{
+    return one_high_bps > 0 && lasts_for_comparison(steady, TL_STEADY_AGREES_RTTS_COUNT) &&
+           !(steady->fairness_ratio < TL_STEADY_AGREES_FAIRNESS) && is_flat(&steady->sender) &&
+           steady->sender.loss_event_count >= TL_STEADY_LOSS_EVENTS &&
+           steady->rate.low_bps >= TL_STEADY_MULTIPLE * one_high_bps;
+}
+
 bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned streams)
 {
     const struct tl_steady_rate *rate = &steady->rate;
@@ -433,7 +447,8 @@ bool tl_steady_settles(const struct tl_steady *steady, const struct tl_steady_en
                        unsigned streams)
 {
     bool rate = steady->known || tl_steady_agrees(steady, enough->agrees_bps, streams) ||
-                tl_steady_surpasses(steady, enough->surpasses_bps);
+                tl_steady_surpasses(steady, enough->surpasses_bps) ||
+                tl_steady_multiplies(steady, enough->multiplies_bps);
     return (enough->rate && rate) || lost_enough(steady, enough->lost_events);
 }
 

@@ -39,6 +39,9 @@
 #define TL_STEADY_MORE_WITHIN 0.1
 /* That much more shows in fewer round trips than a sameness does. */
 #define TL_STEADY_MORE_RTTS_COUNT 8
+/* What several that lose packets get beyond one that lost them: from 1.8 times on they are no
+ * scatter (rules/path/per-flow-limit.json); here both bounds are apart. */
+#define TL_STEADY_MULTIPLE 2.0
 /* Connections shared out less alike than that (Jain's index) may belong to two groups, as on the
  * members of a bundle: the whole time tells (members.h). Chance makes 0.65 and more of eight. */
 #define TL_STEADY_AGREES_FAIRNESS 0.6
@@ -236,13 +239,22 @@ bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned s
  * TL_STEADY_MORE_RTTS_COUNT. one_high_bps: 0 or NAN: none, false. */
 bool tl_steady_surpasses(const struct tl_steady *steady, double one_high_bps);
 
+/* Whether several connections that lose packets show beyond doubt that they get a multiple of what
+ * one got, which the network held: their lower bound lies above TL_STEADY_MULTIPLE of its upper
+ * one, no queue stands, TL_STEADY_LOSS_EVENTS were lost, they share it alike, and it lasts
+ * TL_STEADY_AGREES_NS and TL_STEADY_AGREES_RTTS_COUNT. Losses keep the rate of each from being
+ * known better, however long it lasts. one_high_bps: 0 or NAN: none, false. */
+bool tl_steady_multiplies(const struct tl_steady *steady, double one_high_bps);
+
 /* What a test may end with before its time; nothing of it: it lasts. */
 struct tl_steady_enough {
-    bool rate;            /* its rate is known, or one of these two */
-    double agrees_bps;    /* a steady rate of one connection, measured before: tl_steady_agrees();
-                           * 0: none */
-    double surpasses_bps; /* the most that one connection got which a buffer held:
-                           * tl_steady_surpasses(); 0: none */
+    bool rate;             /* its rate is known, or one of these three */
+    double agrees_bps;     /* a steady rate of one connection, measured before: tl_steady_agrees();
+                            * 0: none */
+    double surpasses_bps;  /* the most that one connection got which a buffer held:
+                            * tl_steady_surpasses(); 0: none */
+    double multiplies_bps; /* the most that one connection got which the network held:
+                            * tl_steady_multiplies(); 0: none */
     unsigned lost_events; /* so many loss events of the steady part, where the sender tells them, in
                            * TL_STEADY_MIN_NS and TL_STEADY_AGREES_RTTS_COUNT at least; 0: never */
 };

@@ -121,11 +121,13 @@ static void cost_streams(const struct tl_plan_state *state, enum tl_direction di
         ret_cost->expected_ns = agree_ns;
 }
 
-/* As many segments at half the rate as make the wanted losses likely. */
+/* As many segments at half the rate as make the wanted losses likely: packets that are lost
+ * together are one chance to see any. */
 static void cost_paced(const struct tl_plan_state *state, enum tl_direction direction,
                        struct tl_stage_cost *ret_cost)
 {
-    double loss = number(state, TL_FLOW(direction, retrans_ratio));
+    double lost = number(state, TL_FLOW(direction, retrans_ratio));
+    double loss = tl_facts_number(state->facts, TL_FLOW(direction, loss_event_ratio), lost);
     double bps = number(state, TL_FLOW(direction, goodput_bps)) / 2;
     double mss = number(state, TL_FLOW(direction, mss_bytes));
     double ns = PACED_LOSSES_WANTED / loss * mss * 8e9 / bps;

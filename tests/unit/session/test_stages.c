@@ -78,6 +78,23 @@ Test(stages, cost_stays_within_sight_with_nothing_known)
     }
 }
 
+/* One packet in a hundred in bursts of five, at 330 packets a second: six seconds meet bursts, two
+ * do not. */
+Test(stages, packets_lost_together_are_one_chance_to_see_any)
+{
+    struct tl_plan_state state = {
+        .time_left_ns = 25000000000, .bytes_left = 1500000000, .facts = facts};
+    struct tl_stage_cost single, bursts;
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, goodput_bps), 7.6e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, mss_bytes), 1428, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, retrans_ratio), 0.01, "");
+    tl_stage_at(TL_PLAN_PACED)->cost(&state, TL_UPLOAD, &single);
+    cr_expect_lt(single.time_ns, 4000000000);
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, loss_event_ratio), 0.002, "");
+    tl_stage_at(TL_PLAN_PACED)->cost(&state, TL_UPLOAD, &bursts);
+    cr_expect_geq(bursts.time_ns, 6000000000);
+}
+
 /* Whatever the kind of far end, each is run once, and a companion never before its partner. */
 Test(stages, every_light_stage_has_its_turn)
 {

@@ -17,9 +17,8 @@
 #include "transfer.h"
 
 #define FIRST_MAX_NS (6 * TL_NS_PER_S) /* the second one counts losses better */
-/* The first one lasts until eight losses were to be expected, were they independent of the load
- * (session/stages.c), or for less: three of them, VANISHED of eight and more, tell that they
- * stayed. */
+/* The first one lasts until eight losses are to be expected, were they independent of the load
+ * (session/stages.c). Three, which are more than VANISHED of eight, tell that they stayed. */
 #define FIRST_LOSSES 3
 #define NEAR_RATIO   0.9 /* of the best rate seen, where losses vanished … */
 #define COUNT_RATIO  0.7 /* … and where they stayed */

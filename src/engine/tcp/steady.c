@@ -355,9 +355,15 @@ static bool is_even(const struct tl_steady_rate *rate)
            half <= TL_STEADY_KNOWN_RATIO * rate->goodput_bps;
 }
 
+/* A longer round trip than that waited in a queue. */
+static double unqueued_ns(const struct tl_flow_stats *stats)
+{
+    return 1.1 * stats->rtt_min_ns + 1e6;
+}
+
 static bool stood_a_queue(const struct tl_flow_stats *stats)
 {
-    return stats->rtt_floor_ns > 1.1 * stats->rtt_min_ns + 1e6;
+    return stats->rtt_floor_ns > unqueued_ns(stats);
 }
 
 /* Comparisons with NAN are false: what is not known does not permit to stop. */
@@ -411,7 +417,7 @@ bool tl_steady_surpasses(const struct tl_steady *steady, double one_high_bps)
 /* All the time, not only at times. */
 static bool is_flat(const struct tl_flow_stats *stats)
 {
-    return stats->rtt_mean_ns <= 1.1 * stats->rtt_min_ns + 1e6;
+    return stats->rtt_mean_ns <= unqueued_ns(stats);
 }
 
 bool tl_steady_multiplies(const struct tl_steady *steady, double one_high_bps)

@@ -149,6 +149,10 @@ Test(steady_agrees, what_lossy_connections_multiply_is_told_early)
     steady = even_steady(142e6, 1500 * MS, 40e6);
     steady.sender.loss_event_count = 30;
     cr_assert_not(tl_steady_multiplies(&steady, 19e6), "too short for the queue's account");
+    struct tl_steady_enough enough = {.rate = true, .multiplies_bps = 19e6};
+    cr_assert(tl_steady_settles(&lossy, &enough, 8), "and ends the test");
+    enough.multiplies_bps = 0;
+    cr_assert_not(tl_steady_settles(&lossy, &enough, 8), "nothing else ends it");
 }
 
 /* A paced stream is there for what it loses: its rate, which is known before, ends it no sooner. */

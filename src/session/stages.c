@@ -121,13 +121,24 @@ static void cost_streams(const struct tl_plan_state *state, enum tl_direction di
         ret_cost->expected_ns = agree_ns;
 }
 
-/* As many segments at half the rate as make the wanted losses likely: packets that are lost
- * together are one chance to see any. */
+/* Of its time: what overflows it is lost together. */
+#define QUEUE_STOOD 0.8
+
+/* What tells how likely a slow stream is to lose packets, were that independent of the load: those
+ * that are lost together are one chance, but for what one's own queue lost of them. */
+static double loss_chance(const struct tl_plan_state *state, enum tl_direction direction)
+{
+    double lost = number(state, TL_FLOW(direction, retrans_ratio));
+    bool queued = number(state, TL_FLOW(direction, queue_standing_ratio)) >= QUEUE_STOOD;
+    return queued ? lost
+                  : tl_facts_number(state->facts, TL_FLOW(direction, loss_event_ratio), lost);
+}
+
+/* As many segments at half the rate as make the wanted losses likely. */
 static void cost_paced(const struct tl_plan_state *state, enum tl_direction direction,
                        struct tl_stage_cost *ret_cost)
 {
-    double lost = number(state, TL_FLOW(direction, retrans_ratio));
-    double loss = tl_facts_number(state->facts, TL_FLOW(direction, loss_event_ratio), lost);
+    double loss = loss_chance(state, direction);
     double bps = number(state, TL_FLOW(direction, goodput_bps)) / 2;
     double mss = number(state, TL_FLOW(direction, mss_bytes));
     double ns = PACED_LOSSES_WANTED / loss * mss * 8e9 / bps;

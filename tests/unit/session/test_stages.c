@@ -93,6 +93,9 @@ Test(stages, packets_lost_together_are_one_chance_to_see_any)
     tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, loss_event_ratio), 0.002, "");
     tl_stage_at(TL_PLAN_PACED)->cost(&state, TL_UPLOAD, &bursts);
     cr_expect_geq(bursts.time_ns, 6000000000);
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, queue_standing_ratio), 0.9, "");
+    tl_stage_at(TL_PLAN_PACED)->cost(&state, TL_UPLOAD, &bursts);
+    cr_expect_eq(bursts.time_ns, single.time_ns, "its own queue lost them together");
 }
 
 /* Whatever the kind of far end, each is run once, and a companion never before its partner. */

@@ -121,17 +121,22 @@ static void cost_streams(const struct tl_plan_state *state, enum tl_direction di
         ret_cost->expected_ns = agree_ns;
 }
 
-/* Of its time: what overflows it is lost together. */
+/* Of its time. */
 #define QUEUE_STOOD 0.8
+
+bool tl_plan_queue_stood(const struct tl_plan_state *state, enum tl_direction direction)
+{
+    return number(state, TL_FLOW(direction, queue_standing_ratio)) >= QUEUE_STOOD;
+}
 
 /* What tells how likely a slow stream is to lose packets, were that independent of the load: those
  * that are lost together are one chance, but for what one's own queue lost of them. */
 static double loss_chance(const struct tl_plan_state *state, enum tl_direction direction)
 {
     double lost = number(state, TL_FLOW(direction, retrans_ratio));
-    bool queued = number(state, TL_FLOW(direction, queue_standing_ratio)) >= QUEUE_STOOD;
-    return queued ? lost
-                  : tl_facts_number(state->facts, TL_FLOW(direction, loss_event_ratio), lost);
+    if (tl_plan_queue_stood(state, direction))
+        return lost;
+    return tl_facts_number(state->facts, TL_FLOW(direction, loss_event_ratio), lost);
 }
 
 /* As many segments at half the rate as make the wanted losses likely. */

@@ -90,6 +90,10 @@ enum tl_plan_stage tl_stage_companion(enum tl_plan_stage stage, enum tl_far_kind
 bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
                    enum tl_direction direction, char ret_why[TL_PLAN_LACK_SIZE]);
 
+/* Whether before the link of one connection a queue stood nearly all the time: that explains what
+ * it dropped, and that it dropped packets together. False where it is not known. */
+bool tl_plan_queue_stood(const struct tl_plan_state *state, enum tl_direction direction);
+
 /* A path with this RTT wants that long a stream: warm-up and 20 round trips. NAN: 100 ms. */
 int64_t tl_plan_stream_ns(double rtt_ns);
 

@@ -34,10 +34,9 @@
 #define MORE_RATIO 1.1
 /* The least that a doubt about the network counts where something else held the sender. */
 #define NETWORK_LEAST 0.25
-/* A queue that stood that much of the time explains what it dropped … */
-#define STANDING_RATIO 0.8
-/* … and what a slow stream could tell of the losses counts so much until several connections have
- * told whether the link is full: then most often nothing is left to tell. */
+/* Where a queue that stood explains what it dropped, what a slow stream could tell of the losses
+ * counts so much until several connections have told whether the link is full: then most often
+ * nothing is left to tell. */
 #define EXPLAINED_SHARE 0.25
 
 struct weighing {
@@ -167,8 +166,7 @@ static bool can_follow(const struct weighing *w, enum tl_plan_stage stage)
 static double fitness_of_paced(const struct weighing *w)
 {
     double network = number(w, TL_FLOW(w->direction, ledger_network_ratio), 1);
-    double standing = number(w, TL_FLOW(w->direction, queue_standing_ratio), 0);
-    bool waits = standing >= STANDING_RATIO && can_follow(w, TL_PLAN_STREAMS);
+    bool waits = tl_plan_queue_stood(w->state, w->direction) && can_follow(w, TL_PLAN_STREAMS);
     return fmax(network, NETWORK_LEAST) * (waits ? EXPLAINED_SHARE : 1);
 }
 

@@ -452,10 +452,11 @@ static bool lost_enough(const struct tl_steady *steady, unsigned lost_events)
 bool tl_steady_settles(const struct tl_steady *steady, const struct tl_steady_enough *enough,
                        unsigned streams)
 {
-    bool rate = steady->known || tl_steady_agrees(steady, enough->agrees_bps, streams) ||
-                tl_steady_surpasses(steady, enough->surpasses_bps) ||
-                tl_steady_multiplies(steady, enough->multiplies_bps);
-    return (enough->rate && rate) || lost_enough(steady, enough->lost_events);
+    bool rate =
+        enough->rate && (steady->known || tl_steady_agrees(steady, enough->agrees_bps, streams) ||
+                         tl_steady_surpasses(steady, enough->surpasses_bps) ||
+                         tl_steady_multiplies(steady, enough->multiplies_bps));
+    return rate || lost_enough(steady, enough->lost_events);
 }
 
 static bool is_window_known(const struct tl_rate_point *points, size_t count,

@@ -4,7 +4,7 @@
 
 #define TL_TCP_END_MAP(X)                                                                          \
     X(NOT_RUN, "the test did not begin")                                                           \
-    X(KNOWN, "the rate was known")                                                                 \
+    X(KNOWN, "what was wanted of it was known")                                                    \
     X(DEADLINE, "its time was over")                                                               \
     X(BYTES, "its bytes were moved")                                                               \
     X(CANCELLED, "it was cancelled")                                                               \

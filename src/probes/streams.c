@@ -201,7 +201,7 @@ double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direct
     struct tl_fact rate;
     tl_facts_get(facts, TL_FLOW(direction, goodput_bps), &rate);
     bool known = rate.state == TL_FACT_KNOWN &&
-                 rate.high - rate.number <= TL_STEADY_KNOWN_RATIO * rate.number;
+                 rate.high - rate.number <= TL_STEADY_AGREES_WITHIN * rate.number;
     return known ? rate.number : 0;
 }
 

@@ -91,6 +91,19 @@ static void cost_stream(const struct tl_plan_state *state, enum tl_direction dir
     loading(state, tl_plan_stream_ns(path_rtt_ns(state)), ret_cost);
 }
 
+/* Where a test bears out the one before it, or gets far more than a buffer let that have: two and a
+ * quarter seconds, slow start, the probes' lead, and trains behind several. */
+#define COMPARED_NS   (2500 * TL_NS_PER_MS)
+#define COMPARED_RTTS 18
+
+static void expect_comparison(const struct tl_plan_state *state, int64_t trains_ns,
+                              struct tl_stage_cost *cost)
+{
+    int64_t ns = COMPARED_NS + (int64_t)(COMPARED_RTTS * fmax(path_rtt_ns(state), 0)) + trains_ns;
+    if (ns < cost->time_ns)
+        cost->expected_ns = ns;
+}
+
 /* A stream with larger buffers is compared, not judged by itself: slow start to a far larger
  * window, and some round trips behind it. On long paths the receive buffer opens for many round
  * trips more; a rate that is still rising would be a promise far too small. */
@@ -101,12 +114,9 @@ static void cost_window(const struct tl_plan_state *state, enum tl_direction dir
     int64_t ns = tl_plan_stream_ns(path_rtt_ns(state)) -
                  (rtt_ns < LONG_PATH_NS ? (int64_t)(22 * rtt_ns) : 0);
     loading(state, ns > STREAM_MIN_NS ? ns : STREAM_MIN_NS, ret_cost);
+    if (tl_probe_held_bps(state->facts, direction) > 0)
+        expect_comparison(state, 0, ret_cost);
 }
-
-/* Where several bear out the one: two and a quarter seconds, slow start, the probes' lead, trains.
- */
-#define AGREE_NS   (3700 * TL_NS_PER_MS)
-#define AGREE_RTTS 18
 
 /* Several streams get to the top together and are compared with the one: some round trips of
  * steady state do, fewer where they say the same. */
@@ -116,9 +126,8 @@ static void cost_streams(const struct tl_plan_state *state, enum tl_direction di
     double rtt_ns = path_rtt_ns(state);
     int64_t ns = tl_plan_stream_ns(rtt_ns) - (int64_t)(24 * fmax(rtt_ns, 0));
     loading(state, (ns > STREAM_MIN_NS ? ns : STREAM_MIN_NS) + TRAINS_NS, ret_cost);
-    int64_t agree_ns = AGREE_NS + (int64_t)(AGREE_RTTS * fmax(rtt_ns, 0));
-    if (tl_probe_known_bps(state->facts, direction) > 0 && agree_ns < ret_cost->time_ns)
-        ret_cost->expected_ns = agree_ns;
+    if (tl_probe_known_bps(state->facts, direction) > 0)
+        expect_comparison(state, TRAINS_NS, ret_cost);
 }
 
 /* Of its time. */

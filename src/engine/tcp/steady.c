@@ -432,7 +432,7 @@ bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned s
 {
     const struct tl_steady_rate *rate = &steady->rate;
     double half = rate->high_bps - rate->goodput_bps;
-    bool even = half <= TL_STEADY_KNOWN_RATIO * rate->goodput_bps;
+    bool even = half <= TL_STEADY_AGREES_WITHIN * rate->goodput_bps;
     bool shared_alike = !(steady->fairness_ratio < TL_STEADY_AGREES_FAIRNESS);
     bool same = shared_alike && (is_near(rate->goodput_bps, one_bps) ||
                                  is_near(rate->goodput_bps, streams * one_bps));

@@ -152,8 +152,8 @@ tl_probe_load_fn tl_probe_stream;
 tl_probe_load_fn tl_probe_window;
 /* streams: TL_PROBE_STREAMS streams at once, with the hosts' own settings. */
 tl_probe_load_fn tl_probe_streams;
-/* The rate of the one stream where it is known as well as one that ends a test, else 0: several
- * streams that agree with it end early. */
+/* The rate of the one stream where it is known to TL_STEADY_AGREES_WITHIN, else 0: several streams
+ * that agree with it end early. */
 double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direction);
 /* The most that the one stream may have got, where a buffer held it for most of its time, else 0:
  * what gets clearly more shows what is behind the buffer, and ends early. */

@@ -42,6 +42,8 @@ Test(steady_agrees, an_agreement_by_chance_is_none)
     steady = even_steady(95e6, 2500 * MS, 20e6);
     steady.rate.high_bps = 1.1 * 95e6;
     cr_assert_not(tl_steady_agrees(&steady, 95e6, 8), "a wide interval");
+    steady.rate.high_bps = 1.045 * 95e6;
+    cr_assert(tl_steady_agrees(&steady, 95e6, 8), "neither bound is what rules take for more");
     steady = even_steady(95e6, 2500 * MS, 20e6);
     steady.rate.drift_ratio = -0.05;
     cr_assert_not(tl_steady_agrees(&steady, 95e6, 8), "still falling");

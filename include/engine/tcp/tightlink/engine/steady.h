@@ -33,6 +33,9 @@
  * account (queue.h) and a quarter of a second to spare. */
 #define TL_STEADY_AGREES_NS         (2250 * INT64_C(1000000))
 #define TL_STEADY_AGREES_RTTS_COUNT 12
+/* Both intervals may be that wide: of rates TL_STEADY_KNOWN_RATIO apart the bounds are 13 % apart
+ * at most, and rules take 15 % for more than scatter. */
+#define TL_STEADY_AGREES_WITHIN 0.05
 /* 15 % is what rules take for more than the scatter between two tests; here both bounds are apart.
  */
 #define TL_STEADY_MORE_RATIO  1.3
@@ -222,14 +225,14 @@ void tl_steady_analyse(const struct tl_sample_log *senders, const struct tl_samp
 
 /* Whether a test says the same as the one of one connection before it: its halves differ by no more
  * than TL_STEADY_KNOWN_RATIO, no cycle hides outside of its steady part, and
- *   its interval is within TL_STEADY_KNOWN_RATIO, and what several got together is what the one got
- *   (a link is full) or each as much as the one (each is held alike), within that ratio, and they
- *   share it alike; or
+ *   its interval is within TL_STEADY_AGREES_WITHIN, and what several got together is what the one
+ *   got (a link is full) or each as much as the one (each is held alike), within
+ *   TL_STEADY_KNOWN_RATIO, and they share it alike; or
  *   it is one connection with a larger window, held by that all the time, and its rate is that
  *   window a round trip, as tl_steady_known() has it: what the one before it foretold.
  * Two measurements bear one another out, so that TL_STEADY_AGREES_NS and
- * TL_STEADY_AGREES_RTTS_COUNT do instead of what one by itself needs. one_bps: a rate whose own
- * interval is as narrow; 0 or NAN: none, false. */
+ * TL_STEADY_AGREES_RTTS_COUNT do instead of what one by itself needs. one_bps: a rate that is known
+ * to TL_STEADY_AGREES_WITHIN; 0 or NAN: none, false. */
 bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned streams);
 
 /* Whether a test shows beyond doubt that it gets more than the one before it, which a buffer held:

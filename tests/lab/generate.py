@@ -175,9 +175,19 @@ def ack_path(m):
             f"delay={m.rtt_ms / 2:.3g}ms")
 
 
+def on_and_off(m, shortest_s, longest_s):
+    """Mean times, in seconds, for which others send and pause; half of the time or more they send."""
+    on = log_uniform(m.chance, shortest_s, longest_s)
+    return on, on * m.uniform(0.1, 1)
+
+
 def cross(m):
     m.rtt_ms, m.rate = min(m.rtt_ms, 100), min(max(m.rate, 10e6), 300e6)
-    return m.base(f" {m.way()}cross={rate_text(m.rate * m.uniform(0.3, 0.75))}")
+    mean, burst = m.rate * m.uniform(0.3, 0.75), ""
+    if m.chance.random() < 0.5:
+        on, off = on_and_off(m, 0.1, 3)
+        mean, burst = min(mean * (on + off) / on, 0.95 * m.rate), f" cross-burst={on:.2g}s/{off:.2g}s"
+    return m.base(f" {m.way()}cross={rate_text(mean)}{burst}")
 
 
 def sack(m):
@@ -340,13 +350,16 @@ def aqm(m):
 
 
 def congested(m):
-    m.rtt_ms, m.rate = min(max(m.rtt_ms, 8), 80), min(max(m.rate, 30e6), 300e6)
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 8), 80), min(max(m.rate, 10e6), 300e6)
     count = round(log_uniform(m.chance, 2, 64))
-    burst = ""
+    burst = managed = ""
+    if m.chance.random() < 0.5:
+        on, off = on_and_off(m, 0.3, 5)
+        burst = f" others-burst={on:.2g}s/{off:.2g}s"
     if m.chance.random() < 0.4:
-        burst = f" others-burst={m.uniform(1, 4):.2g}s/{m.uniform(0.5, 2):.2g}s"
+        managed = f" aqm={m.chance.choice(['codel', 'fq-codel', 'pie'])}"
     queue = bytes_of(m.rate, m.uniform(0.5, 2) * m.rtt_ms / 1e3)
-    return m.base(f" {m.way()}others={count}{burst} queue={queue}")
+    return m.base(f" {m.way()}others={count}{burst}{managed} queue={queue}")
 
 
 def wifi_lossy(m):

@@ -16,9 +16,10 @@
 /* 25 small datagrams a second: 30 kb/s, which a thin way back for acknowledgements still bears. */
 #define INTERVAL_NS (40 * TL_NS_PER_MS)
 /* Before the load some probes travel alone: the least of their delays is what the load is measured
- * by, and where others send some of them wait. They follow the proof of their tuple, which takes
- * two round trips; a test loads nothing before it was asked for, its connections were opened and it
- * was started, which takes three and a half. */
+ * by, and where others send some of them wait: in half of that time they missed bursts of 0.3 s,
+ * and others passed for a shaper. They follow the proof of their tuple, which takes two round
+ * trips; a test loads nothing before it was asked for, its connections were opened and it was
+ * started, which takes three and a half. */
 #define ALONE_NS (250 * TL_NS_PER_MS)
 
 struct tl_loaded {

@@ -98,6 +98,23 @@ Test(stages, packets_lost_together_are_one_chance_to_see_any)
     cr_expect_eq(bursts.time_ns, single.time_ns, "its own queue lost them together");
 }
 
+/* Both end as soon as their rate tells; the window needs no trains. */
+Test(stages, what_a_buffer_held_is_told_sooner_by_a_larger_one_than_by_several)
+{
+    struct tl_plan_state state = {
+        .time_left_ns = 25000000000, .bytes_left = 1500000000, .facts = facts};
+    struct tl_stage_cost window, streams;
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 75e6, "");
+    tl_stage_at(TL_PLAN_WINDOW)->cost(&state, TL_DOWNLOAD, &window);
+    cr_expect_eq(window.expected_ns, 0, "no buffer held it: nothing ends a larger window early");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, ledger_sndbuf_ratio), 0.65, "");
+    tl_stage_at(TL_PLAN_WINDOW)->cost(&state, TL_DOWNLOAD, &window);
+    tl_stage_at(TL_PLAN_STREAMS)->cost(&state, TL_DOWNLOAD, &streams);
+    cr_expect_gt(window.expected_ns, 2250000000);
+    cr_expect_lt(window.expected_ns, streams.expected_ns);
+    cr_expect_lt(streams.expected_ns, streams.time_ns);
+}
+
 /* Whatever the kind of far end, each is run once, and a companion never before its partner. */
 Test(stages, every_light_stage_has_its_turn)
 {

@@ -52,6 +52,7 @@ static const struct {
     {ENDS(tcp_memory_pages_count), ONE(TCP_MEMORY_PAGES)},
     {ENDS(tcp_csum_errors_count), ONE(TCP_IN_CSUM_ERRORS)},
     {ENDS(tcp_zero_window_count), ONE(TCP_TO_ZERO_WINDOW)},
+    {ENDS(tcp_wqueue_too_big_count), ONE(TCP_WQUEUE_TOO_BIG)},
     {ENDS(udp_rcvbuf_errors_count), TWO(SUM, UDP_RCVBUF_ERRORS, UDP6_RCVBUF_ERRORS)},
     {ENDS(ip_in_discards_count), ONE(IP_IN_DISCARDS)},
     {ENDS(ip_out_discards_count), ONE(IP_OUT_DISCARDS)},

@@ -100,7 +100,8 @@
     X(NIC_ALLOWANCE_PACKETS, "nic_allowance_packets_count", "count", NIC,                          \
       "packets beyond the packets a second that it allows")                                        \
     X(NIC_ALLOWANCE_CONNECTIONS, "nic_allowance_connections_count", "count", NIC,                  \
-      "packets beyond the connections that it tracks")
+      "packets beyond the connections that it tracks")                                             \
+    X(TCP_WQUEUE_TOO_BIG, "tcp_wqueue_too_big_count", "count", SNMP, "TcpExt:TCPWqueueTooBig")
 
 enum tl_host_counter_id {
 #define TL_HOST_COUNTER_ENUM(id, name, unit, source, key) TL_HOST_COUNTER_##id,

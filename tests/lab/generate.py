@@ -14,7 +14,7 @@ def log_uniform(chance, low, high):
 
 
 def rate_text(bps):
-    return f"{bps / 1e6:.3g}M"
+    return f"{float(f'{bps / 1e6:.3g}'):g}M"  # "1000M", which ".3g" alone would write as "1e+03M"
 
 
 class Maker:

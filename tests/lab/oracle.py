@@ -279,7 +279,8 @@ def link_rungs(path, truth, prefix, s, share, rtt, cc):
         wire = rate(s["rate"])
         free = wire
         if "cross" in s:
-            part = 0.5 if "cross-burst" in s else 1
+            sends, pauses = (span(text) for text in s.get("cross-burst", "1s/0").split("/"))
+            part = sends / (sends + pauses)
             free = wire - part * min(rate(s["cross"]), 0.95 * wire)
             truth.rungs.append(Rung("cross-traffic", where, 0.85 * free * share,
                                     1.05 * free * share, number="cross-burst" not in s))

@@ -61,6 +61,12 @@ def sums_by_hand():
     truth = oracle.truth_of("rate=100M delay=10ms cc=bbr loss=0.5%", "download")
     check([r.cause for r in truth.accept] == ["capacity"] and "random-loss" in truth.notes, "BBR")
 
+    truth = oracle.truth_of("rate=100M delay=10ms down.cross=80M down.cross-burst=300ms/100ms", "download")
+    free = 100e6 - 0.75 * 80e6
+    check(truth.rungs[0].cause == "cross-traffic" and 0.8 * free < truth.rungs[0].low < 0.85 * free,
+          "others send three quarters of the time")
+    check(generate.rate_text(999.8e6) == "1000M", generate.rate_text(999.8e6))
+
 
 def every_generated_path_has_a_truth():
     rows = list(generate.generate(3, 300))

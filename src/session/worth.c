@@ -22,6 +22,10 @@
  * less than any cause that is open. */
 #define UNEXPLAINED_WORTH 0.4
 
+/* A cause that was found and lacks its ceiling becomes the verdict when it has one: worth more than
+ * what may be ruled out. */
+#define UNTOLD_WORTH 0.8
+
 /* Beside the most important reason the others count a little. */
 #define OTHERS_SHARE 0.1
 
@@ -256,6 +260,23 @@ static void weigh_unexplained(struct weighing *w)
     }
 }
 
+/* A cause was found, but not what it costs. */
+static void weigh_untold(struct weighing *w)
+{
+    const struct tl_findings *findings = w->state->findings;
+    char what[160];
+    if (findings->verdict.state != TL_INCONCLUSIVE || findings->verdict.direction != w->direction)
+        return;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction != w->direction || finding->result != TL_FOUND ||
+            isfinite(finding->ceiling_bps) || !lacks_of_stage(w, finding))
+            continue;
+        snprintf(what, sizeof what, "it could tell what %s costs", finding->cause);
+        add(w, UNTOLD_WORTH, what);
+    }
+}
+
 static const struct tl_finding *verdict_finding(const struct weighing *w)
 {
     const struct tl_findings *findings = w->state->findings;
@@ -342,6 +363,7 @@ void tl_worth_of(const struct tl_plan_state *state, enum tl_plan_stage stage,
     weigh_open(&w, open);
     weigh_confirmation(&w, open);
     weigh_unexplained(&w);
+    weigh_untold(&w);
     weigh_next_rung(&w);
     ret_worth->value = fmin(1, w.best + OTHERS_SHARE * w.others);
 }

@@ -117,3 +117,36 @@ Test(worth, what_nothing_explains_is_measured_further)
     tl_worth_of(&state, TL_PLAN_UDP, TL_DOWNLOAD, &worth);
     cr_expect_lt(worth.value, TL_PLAN_WORTH_MIN, "%s", worth.what);
 }
+
+/* A send buffer was found in the way, and for want of a trial with a larger one not what it costs:
+ * that trial comes before what no cause asks for. With a ceiling nothing is left to tell. */
+Test(worth, what_was_found_without_a_ceiling_is_tried_first)
+{
+    struct tl_evidence_value larger = {.key = TL_FLOW(TL_DOWNLOAD, window_goodput_bps)};
+    struct tl_evidence_value knee = {.key = TL_FLOW(TL_DOWNLOAD, udp_knee_bps)};
+    struct tl_evidence lacking[] = {{.truth = TL_TRUE, .values = &larger, .value_count = 1},
+                                    {.truth = TL_FALSE, .values = &knee, .value_count = 1}};
+    struct tl_finding found[] = {{.cause = (char *)"send-buffer",
+                                  .result = TL_FOUND,
+                                  .severity = TL_NOTE,
+                                  .ceiling_bps = (double)NAN,
+                                  .evidence = lacking,
+                                  .evidence_count = 1},
+                                 {.cause = (char *)"policer",
+                                  .result = TL_RULED_OUT,
+                                  .severity = TL_LIMITS,
+                                  .evidence = &lacking[1],
+                                  .evidence_count = 1}};
+    struct tl_findings findings = {.findings = found,
+                                   .finding_count = 2,
+                                   .verdict = {.state = TL_INCONCLUSIVE, .fixed_bps = (double)NAN}};
+    struct tl_plan_state state = {
+        .download = true, .have = TL_NEEDS_RESPONDER, .facts = facts, .findings = &findings};
+    struct tl_worth trial, datagrams;
+    tl_worth_of(&state, TL_PLAN_WINDOW, TL_DOWNLOAD, &trial);
+    tl_worth_of(&state, TL_PLAN_UDP, TL_DOWNLOAD, &datagrams);
+    cr_expect_gt(trial.value, 2 * datagrams.value, "%s", trial.what);
+    found[0].ceiling_bps = 2.7e7;
+    tl_worth_of(&state, TL_PLAN_WINDOW, TL_DOWNLOAD, &trial);
+    cr_expect_lt(trial.value, TL_PLAN_WORTH_MIN, "%s", trial.what);
+}

@@ -29,7 +29,7 @@
 #define TL_FORMULA_CODE_MAX  256
 #define TL_FORMULA_DEPTH_MAX 24
 #define TL_FORMULA_STACK_MAX 64
-#define TL_SCOPE_FACTS_MAX   96
+#define TL_SCOPE_FACTS_MAX   128
 #define TL_SCOPE_NAMES_MAX   64
 #define TL_FUNCTION_ARGS_MAX 8
 #define TL_FUNCTION_NEST_MAX 8 /* functions that call one another: 3 KB of stack each */

@@ -227,10 +227,16 @@ static bool may_be_settled(const struct weighing *w, const struct tl_finding *fi
     return false;
 }
 
+static bool is_inconclusive(const struct weighing *w)
+{
+    const struct tl_verdict *verdict = &w->state->findings->verdict;
+    return verdict->state == TL_INCONCLUSIVE && verdict->direction == w->direction;
+}
+
 static bool is_unexplained(const struct weighing *w)
 {
     const struct tl_findings *findings = w->state->findings;
-    if (findings->verdict.state != TL_INCONCLUSIVE || findings->verdict.direction != w->direction)
+    if (!is_inconclusive(w))
         return false;
     for (size_t i = 0; i < findings->finding_count; i++) {
         const struct tl_finding *finding = &findings->findings[i];
@@ -265,7 +271,7 @@ static void weigh_untold(struct weighing *w)
 {
     const struct tl_findings *findings = w->state->findings;
     char what[160];
-    if (findings->verdict.state != TL_INCONCLUSIVE || findings->verdict.direction != w->direction)
+    if (!is_inconclusive(w))
         return;
     for (size_t i = 0; i < findings->finding_count; i++) {
         const struct tl_finding *finding = &findings->findings[i];

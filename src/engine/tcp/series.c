@@ -31,14 +31,14 @@ static double delivered_bytes(const struct tl_tcp_sample *sample)
 
 static struct tl_series_point point_of(const struct tl_tcp_sample *sample)
 {
-    bool has_min = tl_sample_has(sample, TL_SF_min_rtt_ns) && sample->min_rtt_ns > 0;
+    double least_ns = tl_sample_least_rtt_ns(sample);
     return (struct tl_series_point){
         .time_ns = sample->time_ns,
         .delivered_bytes = delivered_bytes(sample),
         .segments_count = (double)sample->data_segs_out_count,
         .retrans_count = (double)sample->total_retrans_count,
         .rtt_ns = (double)sample->rtt_ns,
-        .min_rtt_ns = (double)(has_min ? sample->min_rtt_ns : sample->rtt_ns),
+        .min_rtt_ns = isnan(least_ns) ? (double)sample->rtt_ns : least_ns,
         .cwnd_bytes = (double)sample->snd_cwnd_count * (double)sample->snd_mss_bytes,
         .slow_start = tl_sample_has(sample, TL_SF_snd_ssthresh_count) &&
                       sample->snd_cwnd_count < sample->snd_ssthresh_count,

@@ -271,14 +271,24 @@ static void fill_windows(struct window window, struct tl_flow_stats *stats)
 
 /* --- The sender ---------------------------------------------------------------------------- */
 
+/* The kernel's is the connection's own: all readings up to the window's end have a part in it. */
+static double least_rtt_ns(struct window window)
+{
+    struct window since_start = window_of(window.log, INT64_MIN, window.to_ns);
+    const struct tl_tcp_sample *sample;
+    double least_ns = NAN;
+    while ((sample = next_reading(&since_start)))
+        least_ns = fmin(least_ns, tl_sample_least_rtt_ns(sample));
+    return least_ns;
+}
+
 static void fill_rtt(struct window window, struct tl_flow_stats *stats)
 {
     struct gauge smoothed = gauge_of(window, TL_SF_rtt_ns);
-    struct gauge kernel_min = gauge_of(window, TL_SF_min_rtt_ns);
     stats->rtt_floor_ns = finite_or_nan(smoothed.min);
     stats->rtt_mean_ns = gauge_mean(&smoothed);
     stats->rtt_max_ns = finite_or_nan(smoothed.max);
-    stats->rtt_min_ns = finite_or_nan(fmin(kernel_min.min, smoothed.min));
+    stats->rtt_min_ns = finite_or_nan(fmin(least_rtt_ns(window), smoothed.min));
 }
 
 static void fill_counters(struct window window, struct tl_flow_stats *stats)

@@ -1,7 +1,10 @@
 /* A sample's table of fields, and what it holds. */
 #include "tightlink/engine/sample.h"
 
+#include <math.h>
 #include <string.h>
+
+#define TICK_NS UINT64_C(1000000) /* Linux TCP_TS_HZ: a thousand timestamps a second */
 
 _Static_assert(TL_SAMPLE_FIELD_COUNT <= 64 * TL_SAMPLE_PRESENT_WORDS, "present has too few bits");
 
@@ -34,6 +37,16 @@ void tl_sample_set(struct tl_tcp_sample *sample, enum tl_sample_field field, uin
 {
     *member_of(sample, field) = value;
     sample->present[field / 64] |= UINT64_C(1) << (field % 64);
+}
+
+double tl_sample_least_rtt_ns(const struct tl_tcp_sample *sample)
+{
+    if (!tl_sample_has(sample, TL_SF_min_rtt_ns) || sample->min_rtt_ns == 0)
+        return (double)NAN;
+    bool is_rounded = tl_sample_has(sample, TL_SF_options) &&
+                      (sample->options & TL_TCP_OPT_TIMESTAMPS) != 0 &&
+                      sample->min_rtt_ns % TICK_NS == 0;
+    return (double)sample->min_rtt_ns + (is_rounded ? (double)TICK_NS : 0);
 }
 
 static uint64_t difference_or_0(uint64_t a, uint64_t b)

@@ -164,6 +164,33 @@ Test(samples, ledger_forgives_skew_and_nothing_more)
     tl_sample_log_finish(&log);
 }
 
+/* A connection over 1.7 ms of which the kernel tells: `early`, then, behind a loss, `late`. */
+static double least_rtt(uint64_t options, uint64_t early_ns, uint64_t late_ns)
+{
+    struct truth truth = {.busy = 1, .rtt_ns = 2300000};
+    struct tl_sample_log log = {0};
+    for (int i = 2; i < 100; i++) {
+        struct tl_tcp_sample sample = sender_reading(&truth, i);
+        tl_sample_set(&sample, TL_SF_options, options);
+        tl_sample_set(&sample, TL_SF_min_rtt_ns, i < 10 ? early_ns : late_ns);
+        add_sample(&log, &sample);
+    }
+    struct tl_flow_stats stats;
+    tl_flow_stats(&log, 50 * GRID, INT64_MAX, &stats);
+    tl_sample_log_finish(&log);
+    return stats.rtt_min_ns;
+}
+
+Test(samples, a_least_round_trip_of_a_timestamp_is_rounded_down)
+{
+    const uint64_t with = TL_TCP_OPT_TIMESTAMPS;
+    assert_near(least_rtt(with, 1701000, 1000000), 1.701e6, 1e-9, "the finer one read before");
+    assert_near(least_rtt(with, 1000000, 1000000), 2e6, 1e-9, "a millisecond more at most");
+    assert_near(least_rtt(with, 3000000, 3000000), 2.3e6, 1e-9, "no more than the smoothed one");
+    assert_near(least_rtt(with, 1701000, 900000), 0.9e6, 1e-9, "one of microseconds");
+    assert_near(least_rtt(0, 1701000, 1000000), 1e6, 1e-9, "without timestamps");
+}
+
 Test(samples, one_reading_has_the_ledger_since_the_start)
 {
     struct truth truth = {.busy = 0.9, .rwnd = 0.5, .sndbuf = 0.1, .rtt_ns = 40 * MS};

@@ -171,6 +171,12 @@ uint64_t tl_sample_get(const struct tl_tcp_sample *sample, enum tl_sample_field 
 /* Stores the value and marks it present. */
 void tl_sample_set(struct tl_tcp_sample *sample, enum tl_sample_field field, uint64_t value);
 
+/* The least round trip that the sample tells of in ns, NAN where it tells none. One of whole
+ * milliseconds on a connection with timestamps may come from them (RFC 7323, section 4: Linux ticks
+ * once a millisecond, tcp_rtt_tsopt_us()) and is rounded down: a millisecond more is returned,
+ * which it was at most. The smallest of all readings is that of the finest. */
+double tl_sample_least_rtt_ns(const struct tl_tcp_sample *sample);
+
 /* Payload bytes between the oldest unacknowledged byte and the newest sent one
  * (snd_nxt - snd_una): the number that a receive window or a congestion window
  * bounds. From bytes_sent - bytes_retrans - bytes_acked, which the kernel reads

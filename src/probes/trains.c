@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "datagram.h"
 #include "flow_facts.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
@@ -15,28 +16,28 @@
 #define LENGTH_MIN   4
 /* Many trains before long ones: others' packets and a nearly full queue take one or two out of
  * many a long train, and half of the trains only empty the bucket. */
-#define LENGTH_GOOD   8
-#define COUNT_MAX     24
-#define COUNT_MIN     12
-#define DATAGRAM_BITS (8.0 * TL_UDP_DATAGRAM_BYTES)
+#define LENGTH_GOOD 8
+#define COUNT_MAX   24
+#define COUNT_MIN   12
 /* A shorter train is not told from what cards and kernels gather before they hand it on. */
 #define DISPERSION_MIN_NS 300e3
 /* Next to all of the time, and next to none of it. */
 #define ALL_HELD_RATIO      0.9
 #define NONE_STANDING_RATIO 0.2
 
-bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec)
+bool tl_trains_plan(double carried_bps, unsigned datagram_bytes, struct tl_udp_spec *ret_spec)
 {
     if (!(carried_bps > 0)) /* fmin() below would take an unknown rate for a high one */
         return false;
     double rate_bps = EXCESS_RATIO * carried_bps;
-    double datagrams = tl_bytes_from_bps_ns(rate_bps, (double)SPAN_NS) / TL_UDP_DATAGRAM_BYTES;
+    double datagrams = tl_bytes_from_bps_ns(rate_bps, (double)SPAN_NS) / datagram_bytes;
     double count = fmax(COUNT_MIN, fmin(floor(datagrams / LENGTH_GOOD), COUNT_MAX));
     double length = fmin(floor(datagrams / count), LENGTH_MAX);
     if (!(length >= LENGTH_MIN))
         return false;
+    ret_spec->datagram_bytes = datagram_bytes;
     ret_spec->train_length = (unsigned)length;
-    ret_spec->train_gap_ns = (int64_t)(length * DATAGRAM_BITS * 1e9 / rate_bps);
+    ret_spec->train_gap_ns = (int64_t)(length * datagram_bytes * 8e9 / rate_bps);
     ret_spec->train_count = (unsigned)count;
     int64_t ns = (int64_t)(ret_spec->train_count + 1) * ret_spec->train_gap_ns;
     ret_spec->duration_ns = ns > 100 * TL_NS_PER_MS ? ns : 100 * TL_NS_PER_MS;
@@ -103,8 +104,8 @@ double tl_trains_scatter(const struct tl_facts *facts, enum tl_direction directi
     return tl_facts_number(facts, TL_FLOW(direction, data_scatter_ns), 0) * (1 - memory);
 }
 
-double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
-                      const char **ret_reason)
+double tl_trains_rate(const struct tl_udp_result *result, unsigned datagram_bytes,
+                      double scatter_ns, const char **ret_reason)
 {
     unsigned half = result->train_count / 2;
     bool sender_limited = false;
@@ -112,13 +113,13 @@ double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
                             ret_reason))
         return (double)NAN;
     double bps = tl_udp_train_rate(result->trains + half, result->train_count - half,
-                                   TL_UDP_DATAGRAM_BYTES, &sender_limited);
+                                   datagram_bytes, &sender_limited);
     *ret_reason = "too few trains arrived whole or evenly spaced";
     if (sender_limited) {
         *ret_reason = "trains left no faster than they arrived";
         return (double)NAN;
     }
-    if (bps > (LENGTH_MAX - 1) * DATAGRAM_BITS * 1e9 / DISPERSION_MIN_NS) {
+    if (bps > (LENGTH_MAX - 1) * datagram_bytes * 8e9 / DISPERSION_MIN_NS) {
         *ret_reason = "trains passed too fast to be timed";
         return (double)NAN;
     }
@@ -170,8 +171,8 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
                   "buffers held each connection all the time, and none of them the link");
         return TL_OK;
     }
-    if (!tl_trains_plan(carried_bps, &spec) || bytes <= 0 ||
-        tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
+    if (!tl_trains_plan(carried_bps, tl_datagram_bytes(probe->facts, direction), &spec) ||
+        bytes <= 0 || tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
         set_facts(probe, direction, again, (double)NAN, (double)NAN,
                   "the rate or what is left of the budget is too small for trains");
         return TL_OK;
@@ -182,7 +183,8 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
                              : "the path or the far end takes no datagrams";
     double bps = (double)NAN, held_ns = (double)NAN;
     if (status == TL_OK && result.valid) {
-        bps = tl_trains_rate(&result, tl_trains_scatter(probe->facts, direction), &reason);
+        bps = tl_trains_rate(&result, spec.datagram_bytes,
+                             tl_trains_scatter(probe->facts, direction), &reason);
         held_ns = tl_trains_held_ns(result.trains, result.train_count);
     }
     set_facts(probe, direction, again, bps, held_ns, reason);

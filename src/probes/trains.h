@@ -8,9 +8,10 @@
 /* What a stage leaves for them: the trains themselves, and the two ends' agreement. */
 #define TL_TRAINS_NS (1200 * INT64_C(1000000))
 
-/* Fills the trains' length, gap, count and time for a path that carried that much. False, and
- * nothing is filled, where so little passes that no train fits into the time. */
-bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec);
+/* Fills the trains' length, gap, count and time, and the size of their datagrams, for a path that
+ * carried that much. False, and nothing is filled, where so little passes that no train fits into
+ * the time. */
+bool tl_trains_plan(double carried_bps, unsigned datagram_bytes, struct tl_udp_spec *ret_spec);
 
 /* Whether trains tell a link's rate at all. They do not where a train is hardly longer than what
  * the delay scatters by anew with each packet (scatter_ns), nor where datagrams arrive in bundles:
@@ -30,8 +31,8 @@ double tl_trains_scatter(const struct tl_facts *facts, enum tl_direction directi
 
 /* The rate of the narrowest link from the later half of the trains: the first ones may still meet
  * a bucket with tokens in it. NAN and a static sentence in *ret_reason where it cannot be told. */
-double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
-                      const char **ret_reason);
+double tl_trains_rate(const struct tl_udp_result *result, unsigned datagram_bytes,
+                      double scatter_ns, const char **ret_reason);
 
 /* Whether the question that trains answer, whose the rest of the link is, arises at all: not where
  * buffers held one connection and several, and no queue stood before a link. What is not known

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include "datagram.h"
 #include "flow_facts.h"
 #include "live.h"
 #include "outcome.h"
@@ -53,6 +54,7 @@ struct climb {
     const struct tl_probe *probe;
     enum tl_direction direction;
     struct tl_probe_outcome *outcome;
+    unsigned datagram_bytes; /* of each step, train and burst */
     struct udp_room room;
     int64_t drain_ns; /* before the next step */
     struct udp_search search;
@@ -111,7 +113,7 @@ static bool is_within_cap(const struct climb *climb, unsigned count)
 {
     double cap_bps = tl_far_info(climb->probe->far)->rate_cap_bps;
     return cap_bps <= 0 ||
-           count * TL_UDP_DATAGRAM_BYTES <= tl_bytes_from_bps_ns(cap_bps, TL_RATE_CAP_BURST_NS);
+           count * climb->datagram_bytes <= tl_bytes_from_bps_ns(cap_bps, TL_RATE_CAP_BURST_NS);
 }
 
 /* Runs one test and books its bytes; a result that does not count is TL_INVALID. */
@@ -159,12 +161,18 @@ static void keep_above(struct climb *climb, double rate_bps, const struct tl_udp
 
 static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t duration_ns)
 {
-    struct tl_udp_spec spec = {.duration_ns = duration_ns, .rate_bps = (uint64_t)rate_bps};
+    struct tl_udp_spec spec = {.duration_ns = duration_ns,
+                               .rate_bps = (uint64_t)rate_bps,
+                               .datagram_bytes = climb->datagram_bytes};
     struct tl_udp_result result;
     climb->spent = !fits(climb, &spec);
     if (climb->spent)
         return TL_OK;
     enum tl_status status = run(climb, &spec, &result);
+    if (status == TL_OK && climb->steps == 1 && udp_step_none_arrived(&result))
+        status = tl_error_set(&climb->error, TL_UNSUPPORTED,
+                              "none of %llu datagrams of %u bytes arrived: the path drops them all",
+                              (unsigned long long)result.sender.sent_count, climb->datagram_bytes);
     if (status == TL_OK) {
         enum udp_step_verdict verdict = udp_step_judge(&result, rate_bps, &climb->pool);
         rate_bps = udp_sender_tells_bps(rate_bps, result.sender.achieved_bps, climb->search.low_bps,
@@ -244,14 +252,15 @@ static enum tl_status run_if_possible(struct climb *climb, struct tl_udp_spec *s
 static enum tl_status measure_trains(struct climb *climb, double knee_bps, double *ret_bps,
                                      const char **ret_reason)
 {
-    double train_ns = TRAIN_LENGTH * TL_UDP_DATAGRAM_BYTES * 8e9 / knee_bps;
+    double train_ns = TRAIN_LENGTH * climb->datagram_bytes * 8e9 / knee_bps;
     int64_t gap_ns = (int64_t)fmax(10e6, 3 * train_ns);
     int64_t count = TRAINS_NS / gap_ns;
     struct tl_udp_spec spec = {.train_length = TRAIN_LENGTH,
                                .train_count = (unsigned)(count > TRAIN_COUNT       ? TRAIN_COUNT
                                                          : count < TRAIN_COUNT_MIN ? TRAIN_COUNT_MIN
                                                                                    : count),
-                               .train_gap_ns = gap_ns};
+                               .train_gap_ns = gap_ns,
+                               .datagram_bytes = climb->datagram_bytes};
     spec.duration_ns = (int64_t)(spec.train_count + 1) * gap_ns;
     struct tl_udp_result result;
     if (!is_within_cap(climb, TRAIN_LENGTH)) {
@@ -266,7 +275,7 @@ static enum tl_status measure_trains(struct climb *climb, double knee_bps, doubl
     bool sender_limited = false;
     double bps = (double)NAN;
     if (status == TL_OK)
-        bps = tl_udp_train_rate(result.trains, result.train_count, TL_UDP_DATAGRAM_BYTES,
+        bps = tl_udp_train_rate(result.trains, result.train_count, climb->datagram_bytes,
                                 &sender_limited);
     bool even =
         status != TL_OK ||
@@ -280,9 +289,10 @@ static enum tl_status measure_trains(struct climb *climb, double knee_bps, doubl
 static enum tl_status measure_burst(struct climb *climb, double knee_bps, unsigned count,
                                     struct tl_fact_key key)
 {
-    double burst_ns = count * TL_UDP_DATAGRAM_BYTES * 8e9 / (BURST_RATE_RATIO * knee_bps);
+    double burst_ns = count * climb->datagram_bytes * 8e9 / (BURST_RATE_RATIO * knee_bps);
     struct tl_udp_spec spec = {.rate_bps = (uint64_t)(BURST_RATE_RATIO * knee_bps),
                                .burst_count = count,
+                               .datagram_bytes = climb->datagram_bytes,
                                .duration_ns = (int64_t)fmax(BURST_NS, BURSTS_MIN * burst_ns)};
     struct tl_udp_result result;
     const char *prevented =
@@ -430,8 +440,11 @@ enum tl_status tl_probe_udp(const struct tl_probe *probe, enum tl_direction dire
                             struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
 {
     tl_outcome_begin(ret_outcome, "udp");
-    struct climb climb = {
-        .probe = probe, .direction = direction, .outcome = ret_outcome, .tail_bps = (double)NAN};
+    struct climb climb = {.probe = probe,
+                          .direction = direction,
+                          .outcome = ret_outcome,
+                          .datagram_bytes = tl_datagram_bytes(probe->facts, direction),
+                          .tail_bps = (double)NAN};
     udp_room_begin(&climb.room, tl_now_ns(), limits->duration_ns, limits->bytes,
                    tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0));
     udp_search_begin(&climb.search, LOW_BPS, MAX_BPS);

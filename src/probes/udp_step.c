@@ -120,6 +120,13 @@ static bool sends_by_bursts(const struct tl_udp_result *result)
            idle >= IDLE_RATIO * result->interval_count && idle > 0;
 }
 
+bool udp_step_none_arrived(const struct tl_udp_result *result)
+{
+    const struct tl_udp_receiver *receiver = &result->receiver;
+    return result->sender.sent_count > 0 && receiver->received_count == 0 &&
+           receiver->damaged_count == 0 && receiver->local_drop_count == 0;
+}
+
 bool udp_step_tells_loss(const struct tl_udp_result *result, double asked_bps)
 {
     return !result->receiver.totals_only || asked_bps <= UDP_UNTOLD_MAX_BPS;

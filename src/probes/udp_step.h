@@ -47,6 +47,10 @@ enum udp_step_verdict {
                             * no limit of the path's */
 };
 
+/* Whether of all that was sent nothing came as far as the receiving host: something on the way
+ * keeps datagrams out, or those of that size, and none of them tells of losses. */
+bool udp_step_none_arrived(const struct tl_udp_result *result);
+
 /* Whether what is missing of a step at that rate is the network's. */
 bool udp_step_tells_loss(const struct tl_udp_result *result, double asked_bps);
 

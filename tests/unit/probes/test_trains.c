@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "datagram.h"
 #include "tightlink/base/units.h"
 #include "trains.h"
 
@@ -13,7 +14,7 @@ Test(trains, offer_a_tenth_more_than_was_carried_within_their_time)
     static const double rates_bps[] = {3e6, 30e6, 900e6};
     for (size_t i = 0; i < sizeof rates_bps / sizeof *rates_bps; i++) {
         struct tl_udp_spec spec = {0};
-        cr_assert(tl_trains_plan(rates_bps[i], &spec));
+        cr_assert(tl_trains_plan(rates_bps[i], TL_UDP_DATAGRAM_BYTES, &spec));
         double bytes = (double)spec.train_length * TL_UDP_DATAGRAM_BYTES;
         double offered_bps = tl_bps_from_bytes_ns(bytes, (double)spec.train_gap_ns);
         cr_expect_float_eq(offered_bps / rates_bps[i], 1.1, 0.01, "%g", rates_bps[i]);
@@ -26,19 +27,36 @@ Test(trains, offer_a_tenth_more_than_was_carried_within_their_time)
 Test(trains, are_many_before_they_are_long)
 {
     struct tl_udp_spec spec = {0};
-    cr_assert(tl_trains_plan(4.5e6, &spec));
+    cr_assert(tl_trains_plan(4.5e6, TL_UDP_DATAGRAM_BYTES, &spec));
     cr_expect_eq(spec.train_count, COUNT);
     cr_expect_leq(spec.train_length, 16, "%u datagrams overrun a short queue", spec.train_length);
-    cr_assert(tl_trains_plan(100e6, &spec));
+    cr_assert(tl_trains_plan(100e6, TL_UDP_DATAGRAM_BYTES, &spec));
     cr_expect_eq(spec.train_length, 32);
     cr_expect_eq(spec.train_count, COUNT);
+}
+
+Test(trains, are_of_datagrams_that_pass_where_segments_do)
+{
+    struct tl_facts *facts = tl_facts_create();
+    cr_assert_eq(tl_datagram_bytes(facts, TL_UPLOAD), TL_UDP_DATAGRAM_BYTES, "nothing told yet");
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, mss_bytes), 1348, "");
+    cr_assert_eq(tl_datagram_bytes(facts, TL_UPLOAD), 1348, "a tunnel of 1400 bytes");
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, mss_bytes), 8948, "");
+    cr_assert_eq(tl_datagram_bytes(facts, TL_UPLOAD), TL_UDP_DATAGRAM_BYTES, "jumbo frames");
+    tl_facts_destroy(facts);
+
+    struct tl_udp_spec spec = {0};
+    cr_assert(tl_trains_plan(30e6, 1348, &spec));
+    cr_assert_eq(spec.datagram_bytes, 1348);
+    double bytes = (double)spec.train_length * 1348;
+    cr_assert_float_eq(tl_bps_from_bytes_ns(bytes, (double)spec.train_gap_ns), 33e6, 0.3e6);
 }
 
 Test(trains, a_rate_too_small_for_them_gets_none)
 {
     struct tl_udp_spec spec = {.train_length = 7};
-    cr_assert_not(tl_trains_plan(0.2e6, &spec));
-    cr_assert_not(tl_trains_plan((double)NAN, &spec));
+    cr_assert_not(tl_trains_plan(0.2e6, TL_UDP_DATAGRAM_BYTES, &spec));
+    cr_assert_not(tl_trains_plan((double)NAN, TL_UDP_DATAGRAM_BYTES, &spec));
     cr_assert_eq(spec.train_length, 7, "left alone");
 }
 
@@ -64,7 +82,7 @@ Test(trains, the_later_half_tells_the_rate)
     struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 200e6, 40e6); /* a bucket that the first half emptied */
-    double bps = tl_trains_rate(&result, 0, &reason);
+    double bps = tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason);
     cr_assert_float_eq(bps, 40e6, 0.5e6, "%g", bps);
 }
 
@@ -74,7 +92,7 @@ Test(trains, a_sender_no_faster_than_the_arrivals_tells_nothing)
     struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, (int64_t)(31 * 8.0 * TL_UDP_DATAGRAM_BYTES * 1e9 / 40e6), 40e6, 40e6);
-    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
+    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
     cr_assert(strstr(reason, "no faster"), "%s", reason);
 }
 
@@ -87,7 +105,7 @@ Test(trains, a_grant_is_sent_at_a_rate_of_its_own)
     fill(trains, 20000, 40e6, 40e6);
     for (int i = 0; i < COUNT; i++)
         trains[i].gap_median_ns = 10000;
-    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
+    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
     cr_assert(strstr(reason, "bundles"), "%s", reason);
 }
 
@@ -97,8 +115,8 @@ Test(trains, jitter_as_long_as_a_train_hides_its_rate)
     struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6); /* 9 ms each */
-    cr_assert_float_eq(tl_trains_rate(&result, 1e6, &reason), 40e6, 0.5e6);
-    cr_assert(isnan(tl_trains_rate(&result, 5e6, &reason)));
+    cr_assert_float_eq(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 1e6, &reason), 40e6, 0.5e6);
+    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 5e6, &reason)));
     cr_assert(strstr(reason, "scatters"), "%s", reason);
 }
 
@@ -123,7 +141,7 @@ Test(trains, what_cards_gather_is_not_timed)
     struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 1000, 20e9, 20e9);
-    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
+    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
     cr_assert(strstr(reason, "too fast"), "%s", reason);
 }
 
@@ -135,11 +153,11 @@ Test(trains, trains_with_holes_are_left_out)
     fill(trains, 20000, 40e6, 40e6);
     for (int i = COUNT / 2; i < COUNT - 3; i++)
         trains[i].in_order = false, trains[i].received_count = 20;
-    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
+    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
     cr_assert(strstr(reason, "too few"), "%s", reason);
     for (int i = COUNT / 2; i < COUNT - 3; i++)
         trains[i].received_count = 32, trains[i].gap_median_ns /= 2; /* overtaken ones */
-    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
+    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
 }
 
 /* Behind a link that others keep nearly full each train loses some to the queue's end. */
@@ -154,7 +172,7 @@ Test(trains, what_a_full_queue_refused_leaves_the_rest_evenly_spaced)
         trains[i].received_count = 26;
         trains[i].dispersion_ns = trains[i].gap_median_ns * 25;
     }
-    double bps = tl_trains_rate(&result, 0, &reason);
+    double bps = tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason);
     cr_assert_float_eq(bps, 40e6, 0.5e6, "%g", bps);
 }
 

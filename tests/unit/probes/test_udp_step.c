@@ -76,6 +76,22 @@ Test(udp_step, loss_above_a_rate_is_a_knee)
     cr_expect_eq(udp_step_judge(&result, 100e6, &pool), UDP_STEP_LOSS);
 }
 
+Test(udp_step, datagrams_none_of_which_arrives_tell_of_no_loss)
+{
+    struct tl_udp_result none = step(2e6, 0);
+    cr_assert_not(udp_step_none_arrived(&none), "a far receiver tells what came by this alone");
+    none.receiver.received_count = 0;
+    cr_assert(udp_step_none_arrived(&none));
+    none.receiver.damaged_count = 1;
+    cr_assert_not(udp_step_none_arrived(&none), "one came, but not whole");
+    none.receiver.damaged_count = 0;
+    none.receiver.local_drop_count = 1;
+    cr_assert_not(udp_step_none_arrived(&none), "the host had no room for it");
+    none.receiver.local_drop_count = 0;
+    none.sender.sent_count = 0;
+    cr_assert_not(udp_step_none_arrived(&none), "nothing was sent");
+}
+
 Test(udp_step, loss_that_is_the_same_at_every_rate_is_none)
 {
     struct udp_pool pool = pool_of(0.01);

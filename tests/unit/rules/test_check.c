@@ -120,7 +120,7 @@ Test(check, finds_rules_that_can_never_be_ruled_out)
 Test(check, finds_parts_that_can_never_be_reached)
 {
     struct tl_buf report = TL_BUF_INIT;
-    add_rule("made", "capacity", "\"when\": " TEST("a", "flow.retrans_ratio", ">", "0.5"),
+    add_rule("made", "bufferbloat", "\"when\": " TEST("a", "flow.retrans_ratio", ">", "0.5"),
              "\"ceiling\": {\"when\": {\"all\": [{\"is\": \"a\"}, {\"not\": {\"is\": \"a\"}}]}, "
              "\"bps\": \"flow.goodput_bps\", \"label\": \"l\"}, "
              "\"remedies\": [{\"where\": \"path\", \"needs\": \"user\", \"do\": \"d\", "

@@ -418,7 +418,7 @@ Test(judge, cannot_tell_at_a_stranger_names_what_is_left_and_who_would_tell)
     tl_facts_explain_stage(facts, "window", &download, "it cannot: " TL_FAR_WOULD);
     struct tl_findings *findings = judge_held();
     cr_assert_eq(findings->verdict.state, TL_INCONCLUSIVE);
-    cr_expect(names(findings, "Not ruled out: send buffer; network memory; full line; "), "%s",
+    cr_expect(names(findings, "Not ruled out: send buffer; full line; network memory; "), "%s",
               findings->verdict.sentence);
     cr_expect(names(findings, "The window, streams and stream stages lack what a web server cannot "
                               "tell: a tightlink responder there (tightlink serve) would."),

@@ -37,6 +37,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import accuracy  # noqa: E402
 import generate  # noqa: E402
 import generate_faulted  # noqa: E402
+import generate_lines  # noqa: E402
 import matrix  # noqa: E402
 
 # Doubts as confidence.c names them, by the words that tell of them.
@@ -98,6 +99,7 @@ def all_rows(names, options):
         rows += list(generate.generate(seed, most))
         rows += list(generate.generate_changing(seed, most, recordings))
         rows += list(generate_faulted.generate_faulted(seed, most))
+        rows += list(generate_lines.generate_lines(seed, most))
     return {row["name"]: row for row in rows + [matrix.as_installed(row) for row in rows]
             if row["name"] in names}
 

@@ -3,7 +3,8 @@
 verdict is the truth, how sure it was and what it cost.
 
     matrix.py TIGHTLINK SCENARIOS [--filter RE] [--seed N] [--count N]
-              [--only scenarios|generated|changing|faulted] [--changing N] [--faulted N]
+              [--only scenarios|generated|changing|faulted|lines] [--changing N]
+              [--faulted N] [--lines N]
               [--traces DIR] [--stock]
               [--jobs 1|2] [--out FILE] [--skip-done] [--for SECONDS] [--json] [--report DOC]
               [--from FILE...] [--allow-settings]
@@ -21,6 +22,7 @@ row; what may be said beside it, and the truth of generated paths, comes from or
   --again           with --from and --keep: TIGHTLINK judges the kept documents again
   --changing N      so many changing paths (generate.py), each privileged and as installed
   --faulted N       so many faults on changing paths (generate_faulted.py), half as installed
+  --lines N         so many whole lines as people have them (generate_lines.py), half as installed
   --traces DIR      recordings in mahimahi's format (*.down, *.up) for the family radio-recorded;
                     without, that family is left out
   --stock           scenarios and steady paths with stock settings and without privileges
@@ -55,6 +57,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtim
 import accuracy  # noqa: E402
 import generate  # noqa: E402
 import generate_faulted  # noqa: E402
+import generate_lines  # noqa: E402
 import oracle  # noqa: E402
 import policy  # noqa: E402
 
@@ -348,6 +351,8 @@ def wanted_rows(options):
         rows += list(generate.generate_changing(options.seed, options.changing, recordings))
     if options.only in (None, "faulted"):
         rows += list(generate_faulted.generate_faulted(options.seed, options.faulted))
+    if options.only in (None, "lines"):
+        rows += list(generate_lines.generate_lines(options.seed, options.lines))
     pattern = re.compile(options.filter)
     done = set()
     if options.skip_done and options.out and pathlib.Path(options.out).exists():
@@ -365,10 +370,12 @@ def parse_options():
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--changing", type=int, default=60)
     parser.add_argument("--faulted", type=int, default=60)
+    parser.add_argument("--lines", type=int, default=54)
     parser.add_argument("--traces")
     parser.add_argument("--stock", action="store_true")
     parser.add_argument("--jobs", type=int, default=1, choices=[1, 2])
-    parser.add_argument("--only", choices=["scenarios", "generated", "changing", "faulted"])
+    parser.add_argument("--only", 
+                        choices=["scenarios", "generated", "changing", "faulted", "lines"])
     parser.add_argument("--out")
     parser.add_argument("--skip-done", action="store_true")
     parser.add_argument("--for", dest="seconds", type=float, default=float("inf"))

@@ -2,6 +2,7 @@
 """The oracle agrees with the table of scenarios, with sums done by hand, and gives every
 generated path a truth. Runs nothing but the program that prints the table and the one that prints
 what an emulated link carries."""
+import collections
 import pathlib
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import accuracy
 import count
 import generate
 import generate_faulted
+import generate_lines
 import matrix
 import oracle
 
@@ -103,6 +105,17 @@ def faults_on_changing_paths_have_a_truth():
                         ("black_hole", "mtu-black-hole"), ("no_fault", "capacity")):
         named = sum(cause in accepted for accepted in causes[kind])
         check(named > 0.7 * len(causes[kind]), f"{kind} is {cause} {named} times of {len(causes[kind])}")
+
+
+def whole_lines_have_a_truth():
+    rows = list(generate_lines.generate_lines(4, 360))
+    check(rows == list(generate_lines.generate_lines(4, 360)), "the same seed")
+    check(len({row["name"] for row in rows}) == len(rows), "a name for each")
+    for row in rows:
+        check(oracle.truth_of(row["spec"], row["direction"]).accept, row["spec"])
+    kinds = collections.Counter(row["kind"] for row in rows)
+    check(set(kinds) == {fault.__name__ for fault in generate_faulted.FAULTS}, f"every fault: {kinds}")
+    check(0.25 < kinds["no_fault"] / len(rows) < 0.5, f"a third and more without any: {kinds}")
 
 
 def changing_paths_have_a_truth():
@@ -238,6 +251,7 @@ every_generated_path_has_a_truth()
 paths_as_they_are_by_hand()
 changing_paths_have_a_truth()
 faults_on_changing_paths_have_a_truth()
+whole_lines_have_a_truth()
 the_air_is_the_emulators(sys.argv[2])
 shares_have_intervals()
 counts_rise_with_the_score()

@@ -35,9 +35,7 @@ static void fill_values(struct tl_arena *arena, const struct tl_judged *judged,
                         const struct tl_test *test, struct tl_evidence *evidence)
 {
     const struct tl_formula_scope *scope = &judged->rule->scope;
-    tl_fact_set set = tl_formula_facts(&test->left, scope);
-    if (test->right.code)
-        set |= tl_formula_facts(&test->right, scope);
+    tl_fact_set set = test->left.facts | test->right.facts;
     size_t count = tl_fact_set_count(set);
     evidence->values = TL_ARENA_ARRAY(arena, count + 1, struct tl_evidence_value);
     if (!evidence->values)

@@ -90,7 +90,8 @@ struct tl_formula_code {
 struct tl_formula {
     const char *text; /* as written */
     enum tl_unit unit;
-    unsigned cost; /* operations that it takes at most */
+    unsigned cost;     /* operations that it takes at most */
+    tl_fact_set facts; /* what it reads of the scope's facts, also through names */
     size_t code_count;
     struct tl_formula_code *code; /* NULL: not given */
 };
@@ -201,10 +202,6 @@ struct tl_value tl_formula_evaluate_constant(const struct tl_formula *formula);
 
 /* Whether the language itself has a function of that name. */
 bool tl_formula_is_builtin(const char *name);
-
-/* The facts that a formula reads, also through names, as a set over the scope's facts. */
-tl_fact_set tl_formula_facts(const struct tl_formula *formula,
-                             const struct tl_formula_scope *scope);
 
 /* Units, as formula_units.c checks them. */
 bool tl_unit_is_plain(enum tl_unit unit); /* number, ratio or count */

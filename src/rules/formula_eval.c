@@ -276,7 +276,6 @@ double tl_formula_doubt(const struct tl_formula *formula, const struct tl_formul
 {
     struct tl_formula_env moved = *env;
     const struct tl_value *results = env->results;
-    tl_fact_set read = tl_formula_facts(formula, env->scope);
     struct tl_value value = tl_formula_evaluate(formula, env);
     double squares = 0, told;
     if (env->told && value.known && formula->unit == TL_UNIT_BPS &&
@@ -284,7 +283,7 @@ double tl_formula_doubt(const struct tl_formula *formula, const struct tl_formul
         return told;
     for (size_t i = 0; i < env->scope->fact_count; i++) {
         struct tl_fact *fact = &moved.facts[i];
-        if ((read >> i & 1) && fact->state == TL_FACT_KNOWN && fact->high > fact->low)
+        if ((formula->facts >> i & 1) && fact->state == TL_FACT_KNOWN && fact->high > fact->low)
             squares += pow(spread(formula, &moved, &fact->number, fact->low, fact->high), 2);
     }
     if (results[TL_NAME_CEILING].known)
@@ -302,25 +301,4 @@ void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_sco
     for (size_t i = 0; i < scope->fact_count; i++)
         tl_facts_get(facts, tl_role_fact_key(scope->facts[i], direction), &env->facts[i]);
     evaluate_names(env);
-}
-
-tl_fact_set tl_formula_facts(const struct tl_formula *formula, const struct tl_formula_scope *scope)
-{
-    /* Facts behind each name, in order of definition. */
-    tl_fact_set names[TL_SCOPE_NAMES_MAX] = {0};
-    for (size_t n = 0; n <= scope->name_count; n++) {
-        const struct tl_formula *f = n < scope->name_count ? &scope->formulas[n] : formula;
-        tl_fact_set set = 0;
-        for (size_t i = 0; i < f->code_count; i++) {
-            const struct tl_formula_code *code = &f->code[i];
-            if (code->op == TL_OP_FACT || code->op == TL_OP_FACT_LOW || code->op == TL_OP_FACT_HIGH)
-                set |= TL_FACT_BIT(code->index);
-            else if (code->op == TL_OP_NAME && code->index < TL_SCOPE_NAMES_MAX)
-                set |= names[code->index];
-        }
-        if (n == scope->name_count)
-            return set;
-        names[n] = set;
-    }
-    return 0;
 }

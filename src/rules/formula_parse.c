@@ -315,6 +315,19 @@ static unsigned cost_of(const struct tl_parser *p)
     return cost;
 }
 
+static tl_fact_set facts_of(const struct tl_parser *p)
+{
+    tl_fact_set facts = 0;
+    for (size_t i = 0; i < p->code_count; i++) {
+        const struct tl_formula_code *code = &p->code[i];
+        if (code->op == TL_OP_FACT || code->op == TL_OP_FACT_LOW || code->op == TL_OP_FACT_HIGH)
+            facts |= TL_FACT_BIT(code->index);
+        else if (code->op == TL_OP_NAME && code->index < TL_SCOPE_NAMES_MAX)
+            facts |= p->scope->formulas[code->index].facts;
+    }
+    return facts;
+}
+
 enum tl_status tl_formula_compile(struct tl_arena *arena, struct tl_formula_scope *scope,
                                   bool results, const char *text, size_t len,
                                   struct tl_formula *ret_formula, struct tl_error *reterr)
@@ -344,6 +357,7 @@ enum tl_status tl_formula_compile(struct tl_arena *arena, struct tl_formula_scop
         .text = tl_arena_copy(arena, text, len),
         .unit = result.unit,
         .cost = cost,
+        .facts = facts_of(&parser),
         .code_count = parser.code_count,
         .code = TL_ARENA_ARRAY(arena, parser.code_count, struct tl_formula_code)};
     if (!formula.text || !formula.code)

@@ -52,10 +52,10 @@ static bool is_constant(const struct tl_formula *formula, const struct tl_formul
                         double *ret_number)
 {
     struct tl_formula_env env = {.scope = scope};
-    if (tl_formula_facts(formula, scope) != 0)
+    if (formula->facts != 0)
         return false;
     for (size_t i = 0; i < scope->name_count; i++)
-        if (tl_formula_facts(&scope->formulas[i], scope) == 0)
+        if (scope->formulas[i].facts == 0)
             env.names[i] = tl_formula_evaluate(&scope->formulas[i], &env);
     struct tl_value value = tl_formula_evaluate(formula, &env);
     *ret_number = value.number;

@@ -192,6 +192,10 @@ void tl_utf8_add_clean(struct tl_buf *buf, const char *text, bool ascii)
 /* Columns and bytes of the first character. */
 static size_t width_one(const char *text, size_t len, size_t *ret_used)
 {
+    if (*text >= ' ' && *text <= '~') { /* nearly every character, and one column in any locale */
+        *ret_used = 1;
+        return 1;
+    }
     uint32_t character;
     size_t used = tl_utf8_decode(text, len, &character);
     *ret_used = used ? used : 1;

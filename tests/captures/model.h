@@ -118,6 +118,7 @@ struct model_sender {
     uint64_t small_end;             /* of the last segment that was not full */
     struct model_segment *segments; /* a ring of SEGMENTS_MAX */
     uint32_t head, count;
+    bool marked;           /* some of them may be sacked or lost */
     double cwnd, ssthresh; /* segments */
     bool recovery, reordered;
     uint64_t recovery_to;

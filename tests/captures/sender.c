@@ -32,7 +32,9 @@ static void hold(struct model *model, int reason)
 
 static double pipe_of(const struct model_sender *sender)
 {
-    double pipe = 0;
+    uint32_t pipe = 0;
+    if (!sender->marked)
+        return sender->count;
     for (uint32_t i = 0; i < sender->count; i++) {
         const struct model_segment *segment = segment_at(sender, i);
         pipe += !segment->sacked && (!segment->lost || segment->again);
@@ -246,7 +248,7 @@ static unsigned take_sacks(struct model_sender *sender, const struct model_packe
             if (segment->sacked || segment->seq < ack->sacks[i][0] ||
                 segment->seq + segment->len > ack->sacks[i][1])
                 continue;
-            segment->sacked = true;
+            segment->sacked = sender->marked = true;
             fresh++;
             if (segment->sent_ns > sender->rack_ns)
                 sender->rack_ns = segment->sent_ns;
@@ -260,8 +262,14 @@ static bool find_lost(struct model_sender *sender)
 {
     unsigned sacked = 0;
     bool any = false;
-    for (uint32_t i = 0; i < sender->count; i++)
-        sacked += segment_at(sender, i)->sacked;
+    if (!sender->marked)
+        return false;
+    sender->marked = false;
+    for (uint32_t i = 0; i < sender->count; i++) {
+        const struct model_segment *segment = segment_at(sender, i);
+        sacked += segment->sacked;
+        sender->marked |= segment->sacked || segment->lost;
+    }
     double wait = sender->reorder_wait;
     if (wait <= 1 && sacked >= 3)
         wait = 0;
@@ -272,7 +280,7 @@ static bool find_lost(struct model_sender *sender)
             continue;
         if (!segment->lost || segment->again)
             any = true;
-        segment->lost = true;
+        segment->lost = sender->marked = true;
         segment->again = false;
     }
     return any;
@@ -365,6 +373,7 @@ void sender_timeout(struct model *model)
         return;
     reduce(model);
     sender->timeouts_count++;
+    sender->marked = true;
     for (uint32_t i = 0; i < sender->count; i++) {
         struct model_segment *segment = segment_at(sender, i);
         segment->lost |= !segment->sacked;

@@ -374,7 +374,7 @@ def parse_options():
     parser.add_argument("--traces")
     parser.add_argument("--stock", action="store_true")
     parser.add_argument("--jobs", type=int, default=1, choices=[1, 2])
-    parser.add_argument("--only", 
+    parser.add_argument("--only",
                         choices=["scenarios", "generated", "changing", "faulted", "lines"])
     parser.add_argument("--out")
     parser.add_argument("--skip-done", action="store_true")

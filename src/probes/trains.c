@@ -37,7 +37,8 @@ bool tl_trains_plan(double carried_bps, unsigned datagram_bytes, struct tl_udp_s
         return false;
     ret_spec->datagram_bytes = datagram_bytes;
     ret_spec->train_length = (unsigned)length;
-    ret_spec->train_gap_ns = (int64_t)(length * datagram_bytes * 8e9 / rate_bps);
+    ret_spec->train_gap_ns =
+        (int64_t)fmax(length * datagram_bytes * 8e9 / rate_bps, TL_UDP_TRAIN_GAP_MIN_US * 1e3);
     ret_spec->train_count = (unsigned)count;
     int64_t ns = (int64_t)(ret_spec->train_count + 1) * ret_spec->train_gap_ns;
     ret_spec->duration_ns = ns > 100 * TL_NS_PER_MS ? ns : 100 * TL_NS_PER_MS;

@@ -22,7 +22,6 @@
 #include "udp_tuple.h"
 
 #define GRACE_STANDARD_MS 100
-#define TRAIN_GAP_MIN_US  1000
 #define PROGRESS_NS       (100 * TL_NS_PER_MS)
 
 struct udp_test {
@@ -84,8 +83,8 @@ static void clamp_test(struct session *session)
         uint64_t bytes = (uint64_t)((double)cap_bps / 8 * granted->duration_ms / 1000);
         granted->max_bytes = least(granted->max_bytes, bytes ? bytes : 1);
     }
-    if (asked->train_gap_us < TRAIN_GAP_MIN_US)
-        asked->train_gap_us = TRAIN_GAP_MIN_US;
+    if (asked->train_gap_us < TL_UDP_TRAIN_GAP_MIN_US)
+        asked->train_gap_us = TL_UDP_TRAIN_GAP_MIN_US;
     /* A train leaves at once, by its nature; trains together keep to the cap. */
     if (cap_bps > 0 && asked->train_length > 0) {
         uint64_t gap_us = train_bytes(asked) * 8 * 1000000 / cap_bps;

@@ -47,9 +47,10 @@ static enum tl_status check_pattern(const struct tl_udp_spec *spec, struct tl_er
         spec->train_count > TL_UDP_TRAINS_MAX)
         return tl_error_set(reterr, TL_RANGE, "a test has 1 to %d trains of 2 to %d datagrams",
                             TL_UDP_TRAINS_MAX, TL_UDP_TRAIN_MAX);
-    if (spec->train_gap_ns != 0 &&
-        (spec->train_gap_ns < TL_NS_PER_MS || spec->train_gap_ns > 10 * TL_NS_PER_S))
-        return tl_error_set(reterr, TL_RANGE, "trains leave 1 ms to 10 s apart");
+    if (spec->train_gap_ns != 0 && (spec->train_gap_ns < TL_UDP_TRAIN_GAP_MIN_US * TL_NS_PER_US ||
+                                    spec->train_gap_ns > 10 * TL_NS_PER_S))
+        return tl_error_set(reterr, TL_RANGE, "trains leave %d us to 10 s apart",
+                            TL_UDP_TRAIN_GAP_MIN_US);
     return TL_OK;
 }
 

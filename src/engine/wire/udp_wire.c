@@ -35,7 +35,7 @@ static const struct wire_field test_udp_fields[] = {
     UINT(train_length, 2, 0, TL_UDP_TRAIN_MAX,
          "datagrams of a train, 2 to 64; 0 = a test at a rate"),
     UINT(train_count, 2, 0, TL_UDP_TRAINS_MAX, "trains, 1 to 256; 0 with train length 0"),
-    ANY(train_gap_us, 4, "from one train's begin to the next, us; at least 1,000"),
+    ANY(train_gap_us, 4, "from one train's begin to the next, us; at least 100"),
     ANY(grace_ms, 2, "grace, ms; 0 = 100, at most 3,000"),
     ZERO(2),
 };

@@ -11,7 +11,8 @@
 
 Test(trains, offer_a_tenth_more_than_was_carried_within_their_time)
 {
-    static const double rates_bps[] = {3e6, 30e6, 900e6};
+    static const double rates_bps[] = {3e6, 30e6, 370e6, 420e6, 900e6, 3e9};
+    struct tl_error error = {0};
     for (size_t i = 0; i < sizeof rates_bps / sizeof *rates_bps; i++) {
         struct tl_udp_spec spec = {0};
         cr_assert(tl_trains_plan(rates_bps[i], TL_UDP_DATAGRAM_BYTES, &spec));
@@ -19,6 +20,7 @@ Test(trains, offer_a_tenth_more_than_was_carried_within_their_time)
         double offered_bps = tl_bps_from_bytes_ns(bytes, (double)spec.train_gap_ns);
         cr_expect_float_eq(offered_bps / rates_bps[i], 1.1, 0.01, "%g", rates_bps[i]);
         cr_expect(spec.train_length >= 4 && spec.train_length <= 32);
+        cr_expect_eq(tl_udp_spec_check(&spec, &error), TL_OK, "%g: %s", rates_bps[i], error.text);
         cr_expect(spec.train_count >= 12 && spec.train_count <= COUNT);
         cr_expect_lt((double)spec.train_count * (double)spec.train_gap_ns, 1e9);
     }

@@ -4,20 +4,19 @@
 
 Arguments: path of tightlink, then names of cases (none: all but the slow ones, which have their own
 meson test with --slow)."""
+import functools
 import json
 import os
-import signal
 import socket
 import struct
-import subprocess
 import sys
 import threading
 import time
 
 import wire
 from cases import case, run, slow, until
+from client_run import LIGHT, ClientRun
 from far_end import DatagramFarEnd, FarEnd, pong, samples
-from held import Held
 from wire import frame
 
 TIGHTLINK = sys.argv[1]
@@ -28,37 +27,7 @@ STOP_SECONDS = 10.0
 # Left alone it ends by itself: 1 s of work here, of which a busy machine makes some. Without a bound it
 # was 28 s and more, or for ever.
 LEFT_ALONE_SECONDS = 20
-LIGHT = "mtu,hops,calibrate"
-
-
-class Run:
-    """tightlink against a far end, without what needs UDP."""
-
-    def __init__(self, far, *options, direction="download", skip=LIGHT):
-        self.process = subprocess.Popen(
-            [TIGHTLINK, "run", far.address, "--port", str(far.port), "--yes", "--json-lines",
-             "--no-history", "--direction", direction, "--skip", skip, *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.begin = time.monotonic()
-
-    def end(self, seconds):
-        """Exit code, document, words for a person, seconds."""
-        try:
-            out, err = self.process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            out, err = self.process.communicate()
-            raise AssertionError(f"still there after {seconds} s: {err} {out[-600:]}")
-        document = json.loads(out.splitlines()[-1])
-        return self.process.returncode, document, err, time.monotonic() - self.begin
-
-    def interrupt(self, *codes):
-        """Ctrl-C; seconds until the program has ended."""
-        begin = time.monotonic()
-        self.process.send_signal(signal.SIGINT)
-        code, *_ = self.end(30)
-        assert code in codes, code
-        return time.monotonic() - begin
+Run = functools.partial(ClientRun, TIGHTLINK)
 
 
 def held(far, seconds, skip=LIGHT, *options, **more):
@@ -266,132 +235,6 @@ def datagrams_without_end_end_their_test():
         print(f"         {far.poured_bytes / MB:.1f} MB in {far.poured_s:.2f} s, {came / MB:.1f} counted")
         assert 0 < far.poured_s < 15, f"{far.poured_s:.1f} s"
         assert 0.1 * MB < came < 20 * MB, came
-
-
-# --- P10: the wire is silent 250 ms after an interrupt ----------------------------------------
-
-def ends(packet, header):
-    """Address and port of a TCP packet's sender and receiver."""
-    ports = struct.unpack(">HH", packet[header:header + 4])
-    return tuple(zip((packet[12:16], packet[16:20]), ports))
-
-
-class Wire:
-    """What goes over loopback from and to a port of an address, by the kernel's own time of each packet.
-    The port alone is others' as well, at addresses of theirs."""
-
-    def __init__(self, address, port):
-        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
-        self.socket.bind(("lo", 0x0800))
-        self.socket.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * MB)
-        self.socket.settimeout(0)
-        self.end = (socket.inet_aton(address), port)
-
-    def discard(self):
-        """Forgets what came so far."""
-        try:
-            while True:
-                self.socket.recv(64)
-        except BlockingIOError:
-            pass
-
-    def newest(self, seconds):
-        """The time of the newest packet with payload that comes within that time."""
-        end, newest = time.monotonic() + seconds, None
-        while time.monotonic() < end:
-            try:
-                packet, control, *_ = self.socket.recvmsg(64, 256)
-            except BlockingIOError:
-                time.sleep(0.01)
-                continue
-            header = (packet[0] & 15) * 4
-            if packet[9] != 6 or self.end not in ends(packet, header):
-                continue
-            payload = struct.unpack(">H", packet[2:4])[0] - header - (packet[header + 12] >> 4) * 4
-            if payload <= 0:
-                continue
-            for level, kind, data in control:
-                if level == socket.SOL_SOCKET and kind == 35:
-                    seconds_, nanoseconds = struct.unpack("ll", data[:16])
-                    newest = seconds_ + nanoseconds / 1e9
-        return newest
-
-
-class Paced(FarEnd):
-    """Leaves the machine to others; goes on sending as long as anybody listens."""
-
-    def grant(self, asked):
-        return {**super().grant(asked), "pacing": 50 * MB}
-
-    def data(self, connection, payload):
-        connection.setsockopt(socket.SOL_SOCKET, 47, 50 * MB // 8)  # SO_MAX_PACING_RATE
-        super().data(connection, payload)
-
-
-class Chatty(Paced):
-    """And talks without end, too slowly for a flood that would end the test."""
-
-    def start(self, connection, payload):
-        super().start(connection, payload)
-        self.pause_s = 0.002
-        self.flood(connection, pong())
-
-
-def silence(kind, direction):
-    """Milliseconds from the signal to the last packet with payload, less what this machine took of them
-    from a program that had nothing to do but wake up."""
-    with kind() as far, Held() as held_up:
-        run = Run(far, direction=direction)
-        moved = lambda: far.received_bytes + far.sent_bytes
-        end = time.monotonic() + 20
-        while moved() < 1 * MB:
-            assert time.monotonic() < end, "nothing moves"
-            time.sleep(0.02)
-        watched = Wire(far.address, far.port)
-        assert watched.newest(0.3), "the wire is silent before the signal"
-        watched.discard()
-        at, taken = time.time(), held_up.seconds()
-        run.process.send_signal(signal.SIGINT)
-        newest = watched.newest(1.5)
-        taken = held_up.seconds() - taken
-        code, *_ = run.end(30)
-        assert code == 130, code
-        return (newest - at - taken) * 1000 if newest else 0.0
-
-
-def may_watch():
-    if os.geteuid() != 0:
-        print("         skipped: watching packets needs root")
-    return os.geteuid() == 0
-
-
-@case
-def what_others_send_at_the_same_port_is_not_watched():
-    if not may_watch():
-        return
-    address = wire.own_address()
-    others = "127.1." + address.split(".", 2)[2]
-    with socket.create_server((address, 0)) as listener:
-        port = listener.getsockname()[1]
-        watched = {at: Wire(at, port) for at in (address, others)}
-        with socket.create_server((others, port)) as theirs, \
-                socket.create_connection(theirs.getsockname()) as client:
-            client.sendall(b"payload")
-            assert theirs.accept()[0].recv(16) == b"payload"
-        assert watched[others].newest(0.2), "not seen at all"
-        assert not watched[address].newest(0.2), "taken for ours"
-
-
-@case
-def the_wire_is_silent_after_an_interrupt():
-    if not may_watch():
-        return
-    for kind in (Paced, Chatty):
-        for direction in ("download", "upload"):
-            took = max(0.0, *(silence(kind, direction) for _ in range(2)))
-            print(f"         {direction}, {kind.__name__}: silent {took:.0f} ms after the signal")
-            assert took <= 250, f"{direction}, {kind.__name__}: {took:.0f} ms"
 
 
 run(sys.argv[2:])

@@ -183,6 +183,15 @@ def named(*parts):
     return "-".join(part.__name__.replace("_", "-") for part in parts)
 
 
+def row(m, fault, nature, path, number, family, is_stock):
+    """What the matrix runs; number: SEED.I, by which it is drawn again."""
+    spec = f"{path.words} {fault(m, path)}".strip()
+    return {"name": f"{named(fault, nature)}-{number}" + ("-stock" if is_stock else ""),
+            "spec": spec + (STOCK if is_stock else ""),
+            "direction": "download" if m.down else "upload", "goal_bps": 0,
+            "kind": fault.__name__, "family": family, "stock": is_stock}
+
+
 def generate_faulted(seed, count):
     """`count` rows; faults in turn, natures by chance, half of the hosts as installed."""
     for i in range(count):
@@ -190,9 +199,4 @@ def generate_faulted(seed, count):
         fault = FAULTS[i % len(FAULTS)]
         nature = m.chance.choice(BEHIND.get(fault, NATURES))
         is_stock = m.chance.random() < 0.5
-        path = nature(m)
-        spec = f"{path.words} {fault(m, path)}".strip()
-        yield {"name": f"{named(fault, nature)}-{seed}.{i}" + ("-stock" if is_stock else ""),
-               "spec": spec + (STOCK if is_stock else ""),
-               "direction": "download" if m.down else "upload", "goal_bps": 0,
-               "kind": fault.__name__, "family": "faulted", "stock": is_stock}
+        yield row(m, fault, nature, nature(m), f"{seed}.{i}", "faulted", is_stock)

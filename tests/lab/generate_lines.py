@@ -6,7 +6,7 @@ generate_faulted.py has one thing at a time beside a fault: here it is what come
 import random
 
 import generate_faulted as faulted
-from generate import STOCK, Maker, bytes_of, log_uniform, rate_text, rates_text
+from generate import Maker, bytes_of, log_uniform, rate_text, rates_text
 
 
 def two_ways(down_bps, up_bps, delay_ms):
@@ -104,7 +104,7 @@ NOT_ON = {faulted.shaper: OF_CHANGING_RATE | {office, cable},
 
 
 def fault_for(m, line):
-    """A third of the lines have none."""
+    """A third of the lines have none, beside those that draw no_fault."""
     if m.chance.random() < 1 / 3:
         return faulted.no_fault
     return m.chance.choice([f for f in faulted.FAULTS if line not in NOT_ON.get(f, ())])
@@ -117,8 +117,4 @@ def generate_lines(seed, count):
         line = LINES[i % len(LINES)]
         path, fault = line(m), fault_for(m, line)
         is_stock = m.chance.random() < 0.5
-        spec = f"{path.words} {fault(m, path)}".strip()
-        yield {"name": f"{faulted.named(fault, line)}-{seed}.{i}" + ("-stock" if is_stock else ""),
-               "spec": spec + (STOCK if is_stock else ""),
-               "direction": "download" if m.down else "upload", "goal_bps": 0,
-               "kind": fault.__name__, "family": "lines", "stock": is_stock}
+        yield faulted.row(m, fault, line, path, f"{seed}.{i}", "lines", is_stock)

@@ -12,8 +12,11 @@
 
 #define EXCESS_RATIO 1.1
 #define SPAN_NS      (800 * TL_NS_PER_MS)
-#define LENGTH_MAX   32
 #define LENGTH_MIN   4
+/* Long enough from some 11 Mb/s on. Longer ones are for fast links alone: what cards and kernels
+ * gather there, for some 100 us, makes too few bundles of a train that lasts less than this. */
+#define LENGTH_MAX 32
+#define LASTS_NS   1e6
 /* Many trains before long ones: others' packets and a nearly full queue take one or two out of
  * many a long train, and half of the trains only empty the bucket. */
 #define LENGTH_GOOD 8
@@ -32,7 +35,9 @@ bool tl_trains_plan(double carried_bps, unsigned datagram_bytes, struct tl_udp_s
     double rate_bps = EXCESS_RATIO * carried_bps;
     double datagrams = tl_bytes_from_bps_ns(rate_bps, (double)SPAN_NS) / datagram_bytes;
     double count = fmax(COUNT_MIN, fmin(floor(datagrams / LENGTH_GOOD), COUNT_MAX));
-    double length = fmin(floor(datagrams / count), LENGTH_MAX);
+    double lasting = floor(tl_bytes_from_bps_ns(rate_bps, LASTS_NS) / datagram_bytes);
+    double most = fmax(LENGTH_MAX, fmin(lasting, TL_UDP_TRAIN_MAX));
+    double length = fmin(floor(datagrams / count), most);
     if (!(length >= LENGTH_MIN))
         return false;
     ret_spec->datagram_bytes = datagram_bytes;
@@ -46,10 +51,16 @@ bool tl_trains_plan(double carried_bps, unsigned datagram_bytes, struct tl_udp_s
 }
 
 /* The middle gap of a train on a link that serves evenly is about its mean gap; of datagrams that
- * come in bundles it is near 0. Half lies between the two. */
-#define EVEN_RATIO 0.5
+ * come in bundles it is near 0. Half lies between the two. One that came in many bundles was
+ * gathered on its way, by a card or a kernel, and its length is wrong by one of them at most. */
+#define EVEN_RATIO   0.5
+#define BUNDLES_MANY 8
 /* A train that lasts four times the scatter has its rate changed by it by a quarter at most. */
 #define SCATTER_RATIO 0.25
+/* Or so many lasted alike: scatter would show in them. The range of 32 delays drawn at random has
+ * quartiles a quarter of it apart. */
+#define ALIKE_RATIO 0.1
+#define ALIKE_COUNT 8
 
 /* Long enough to be told from two that came by chance, and with a rate to tell. */
 static bool is_good(const struct tl_udp_train *train)
@@ -57,23 +68,38 @@ static bool is_good(const struct tl_udp_train *train)
     return train->received_count >= LENGTH_MIN && tl_udp_train_tells(train);
 }
 
+static bool is_even(const struct tl_udp_train *train)
+{
+    return train->bundle_count >= BUNDLES_MANY ||
+           tl_udp_train_even_ns(train) >= EVEN_RATIO * (double)train->dispersion_ns;
+}
+
+/* Sorts what it is given. */
+static bool last_long_enough(double *lasts_ns, size_t count, double scatter_ns)
+{
+    double median_ns = tl_stats_median(lasts_ns, count);
+    double apart_ns =
+        tl_stats_quantile(lasts_ns, count, 0.75) - tl_stats_quantile(lasts_ns, count, 0.25);
+    return scatter_ns <= SCATTER_RATIO * median_ns ||
+           (count >= ALIKE_COUNT && apart_ns <= ALIKE_RATIO * median_ns);
+}
+
 bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, double scatter_ns,
                         const char **ret_reason)
 {
-    double evenness[TL_UDP_TRAINS_MAX], lasts_ns[TL_UDP_TRAINS_MAX];
-    size_t good = 0;
+    double lasts_ns[TL_UDP_TRAINS_MAX];
+    size_t good = 0, even_count = 0;
     for (unsigned i = 0; i < count && good < TL_UDP_TRAINS_MAX; i++) {
         const struct tl_udp_train *train = &trains[i];
         if (!is_good(train))
             continue;
-        lasts_ns[good] = (double)train->dispersion_ns;
-        evenness[good] = tl_udp_train_even_ns(train) / lasts_ns[good];
-        good++;
+        lasts_ns[good++] = (double)train->dispersion_ns;
+        even_count += is_even(train);
     }
     if (good == 0)
         return true;
-    bool even = tl_stats_median(evenness, good) >= EVEN_RATIO;
-    bool long_enough = scatter_ns <= SCATTER_RATIO * tl_stats_median(lasts_ns, good);
+    bool even = 2 * even_count >= good;
+    bool long_enough = last_long_enough(lasts_ns, good, scatter_ns);
     if (!even)
         *ret_reason =
             "datagrams arrive in bundles: a train shows the rate of one grant or aggregate";
@@ -91,7 +117,7 @@ double tl_trains_held_ns(const struct tl_udp_train *trains, unsigned count)
         if (!is_good(train))
             continue;
         good++;
-        if (tl_udp_train_even_ns(train) < EVEN_RATIO * (double)train->dispersion_ns)
+        if (!is_even(train))
             lasts_ns[uneven++] = (double)train->dispersion_ns;
     }
     if (good == 0)
@@ -120,7 +146,7 @@ double tl_trains_rate(const struct tl_udp_result *result, unsigned datagram_byte
         *ret_reason = "trains left no faster than they arrived";
         return (double)NAN;
     }
-    if (bps > (LENGTH_MAX - 1) * datagram_bytes * 8e9 / DISPERSION_MIN_NS) {
+    if (bps > (result->spec.train_length - 1) * datagram_bytes * 8e9 / DISPERSION_MIN_NS) {
         *ret_reason = "trains passed too fast to be timed";
         return (double)NAN;
     }
@@ -179,9 +205,9 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
         return TL_OK;
     }
     enum tl_status status = tl_far_udp_test(probe->far, &spec, NULL, NULL, &result, &error);
-    const char *reason = status == TL_UNSUPPORTED && error.text[0]
-                             ? error.text
-                             : "the path or the far end takes no datagrams";
+    bool told = status == TL_UNSUPPORTED || status == TL_RANGE;
+    const char *reason =
+        told && error.text[0] ? error.text : "the path or the far end takes no datagrams";
     double bps = (double)NAN, held_ns = (double)NAN;
     if (status == TL_OK && result.valid) {
         bps = tl_trains_rate(&result, spec.datagram_bytes,

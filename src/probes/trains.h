@@ -14,9 +14,11 @@
 bool tl_trains_plan(double carried_bps, unsigned datagram_bytes, struct tl_udp_spec *ret_spec);
 
 /* Whether trains tell a link's rate at all. They do not where a train is hardly longer than what
- * the delay scatters by anew with each packet (scatter_ns), nor where datagrams arrive in bundles:
+ * the delay scatters by anew with each packet (scatter_ns), unless they last alike for all that,
+ * nor where datagrams arrive in few bundles:
  * a grant of a radio link or an aggregate of Wi-Fi is sent at a rate of its own, and nothing in
- * between. True for too few trains: their rate is unknown anyway. *ret_reason, static, else. */
+ * between. Many bundles, as a card makes that raises an interrupt for some, take nothing away. True
+ * for too few trains: their rate is unknown anyway. *ret_reason, static, else. */
 bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, double scatter_ns,
                         const char **ret_reason);
 

@@ -139,6 +139,17 @@ static void close_pieces(const struct udp_account *account, const struct udp_bas
     }
 }
 
+/* What came with less than half the mean gap between came together: a link that serves evenly
+ * leaves nearly as many bundles as datagrams, a grant leaves one. */
+static unsigned count_bundles(const int64_t *gaps, unsigned gap_count,
+                              const struct tl_udp_train *train)
+{
+    unsigned count = 1;
+    for (unsigned i = 0; i < gap_count; i++)
+        count += 2 * gaps[i] * (train->received_count - 1) >= train->dispersion_ns;
+    return count;
+}
+
 static void close_train(const int64_t *arrivals, unsigned length, struct tl_udp_train *ret_train)
 {
     struct tl_udp_train train = {
@@ -163,6 +174,7 @@ static void close_train(const int64_t *arrivals, unsigned length, struct tl_udp_
         tl_stats_sort_ns(gaps, gap_count);
         train.gap_min_ns = gaps[0] > 0 ? gaps[0] : 0;
         train.gap_median_ns = gaps[gap_count / 2] > 0 ? gaps[gap_count / 2] : 0;
+        train.bundle_count = count_bundles(gaps, gap_count, &train);
     }
     *ret_train = train;
 }

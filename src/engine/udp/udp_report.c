@@ -142,6 +142,7 @@ static void from_train(const struct udp_flow *flow, unsigned i, struct tl_udp_fi
     set_ns(f, TL_UT_gap_median_ns, (double)train->gap_median_ns);
     set_ns(f, TL_UT_delay_first_ns, (double)train->delay_first_ns);
     tl_udp_field_set(f, TL_UT_in_order, train->in_order);
+    tl_udp_field_set(f, TL_UT_bundle_count, train->bundle_count);
 }
 
 bool udp_series_from_flow(const struct udp_flow *flow, enum tl_udp_series_kind kind, unsigned *at,
@@ -305,5 +306,6 @@ bool udp_train_merge(const struct tl_udp_fields *f, bool far_sends, struct tl_ud
     train->gap_median_ns = get_time(f, TL_UT_gap_median_ns, -1);
     train->delay_first_ns = get_time(f, TL_UT_delay_first_ns, -1);
     train->in_order = get_count(f, TL_UT_in_order) == 1;
+    train->bundle_count = (unsigned)(get_count(f, TL_UT_bundle_count) & 255);
     return true;
 }

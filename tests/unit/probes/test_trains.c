@@ -7,7 +7,8 @@
 #include "tightlink/base/units.h"
 #include "trains.h"
 
-#define COUNT 24
+#define COUNT  24
+#define LENGTH 32
 
 Test(trains, offer_a_tenth_more_than_was_carried_within_their_time)
 {
@@ -19,7 +20,7 @@ Test(trains, offer_a_tenth_more_than_was_carried_within_their_time)
         double bytes = (double)spec.train_length * TL_UDP_DATAGRAM_BYTES;
         double offered_bps = tl_bps_from_bytes_ns(bytes, (double)spec.train_gap_ns);
         cr_expect_float_eq(offered_bps / rates_bps[i], 1.1, 0.01, "%g", rates_bps[i]);
-        cr_expect(spec.train_length >= 4 && spec.train_length <= 32);
+        cr_expect(spec.train_length >= 4 && spec.train_length <= 64);
         cr_expect_eq(tl_udp_spec_check(&spec, &error), TL_OK, "%g: %s", rates_bps[i], error.text);
         cr_expect(spec.train_count >= 12 && spec.train_count <= COUNT);
         cr_expect_lt((double)spec.train_count * (double)spec.train_gap_ns, 1e9);
@@ -34,6 +35,9 @@ Test(trains, are_many_before_they_are_long)
     cr_expect_leq(spec.train_length, 16, "%u datagrams overrun a short queue", spec.train_length);
     cr_assert(tl_trains_plan(100e6, TL_UDP_DATAGRAM_BYTES, &spec));
     cr_expect_eq(spec.train_length, 32);
+    cr_expect_eq(spec.train_count, COUNT);
+    cr_assert(tl_trains_plan(900e6, TL_UDP_DATAGRAM_BYTES, &spec));
+    cr_expect_eq(spec.train_length, 64, "%u last too short", spec.train_length);
     cr_expect_eq(spec.train_count, COUNT);
 }
 
@@ -62,26 +66,30 @@ Test(trains, a_rate_too_small_for_them_gets_none)
     cr_assert_eq(spec.train_length, 7, "left alone");
 }
 
-/* Trains of 32 datagrams that left within sent_ns and took early_bps to pass, later late_bps. */
+/* Trains of LENGTH datagrams that left within sent_ns and took early_bps to pass, later late_bps.
+ */
 static void fill(struct tl_udp_train trains[COUNT], int64_t sent_ns, double early_bps,
                  double late_bps)
 {
     for (int i = 0; i < COUNT; i++) {
-        double bits = 31 * 8.0 * TL_UDP_DATAGRAM_BYTES;
+        double bits = (LENGTH - 1) * 8.0 * TL_UDP_DATAGRAM_BYTES;
         double bps = (i < COUNT / 2 ? early_bps : late_bps) * (1 + 0.002 * (i % 3));
-        trains[i] = (struct tl_udp_train){.sent_count = 32,
-                                          .received_count = 32,
-                                          .sent_ns = sent_ns,
-                                          .dispersion_ns = (int64_t)(bits * 1e9 / bps),
-                                          .gap_median_ns = (int64_t)(bits * 1e9 / bps / 31),
-                                          .in_order = true};
+        trains[i] =
+            (struct tl_udp_train){.sent_count = LENGTH,
+                                  .received_count = LENGTH,
+                                  .sent_ns = sent_ns,
+                                  .dispersion_ns = (int64_t)(bits * 1e9 / bps),
+                                  .gap_median_ns = (int64_t)(bits * 1e9 / bps / (LENGTH - 1)),
+                                  .in_order = true,
+                                  .bundle_count = LENGTH};
     }
 }
 
 Test(trains, the_later_half_tells_the_rate)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 200e6, 40e6); /* a bucket that the first half emptied */
     double bps = tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason);
@@ -91,7 +99,8 @@ Test(trains, the_later_half_tells_the_rate)
 Test(trains, a_sender_no_faster_than_the_arrivals_tells_nothing)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, (int64_t)(31 * 8.0 * TL_UDP_DATAGRAM_BYTES * 1e9 / 40e6), 40e6, 40e6);
     cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
@@ -102,24 +111,57 @@ Test(trains, a_sender_no_faster_than_the_arrivals_tells_nothing)
 Test(trains, a_grant_is_sent_at_a_rate_of_its_own)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6);
     for (int i = 0; i < COUNT; i++)
-        trains[i].gap_median_ns = 10000;
+        trains[i].gap_median_ns = 10000, trains[i].bundle_count = 3;
     cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
     cr_assert(strstr(reason, "bundles"), "%s", reason);
+}
+
+/* A card that waits some 80 us before it hands on what came: an interrupt for four datagrams. */
+Test(trains, many_bundles_tell_the_rate_of_a_fast_link)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, 20000, 600e6, 600e6);
+    for (int i = 0; i < COUNT; i++)
+        trains[i].gap_median_ns = 100, trains[i].bundle_count = 8;
+    double bps = tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason);
+    cr_assert_float_eq(bps, 600e6, 5e6, "%g", bps);
+    cr_expect_eq(tl_trains_held_ns(trains, COUNT), 0);
 }
 
 Test(trains, jitter_as_long_as_a_train_hides_its_rate)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6); /* 9 ms each */
     cr_assert_float_eq(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 1e6, &reason), 40e6, 0.5e6);
+    for (int i = 0; i < COUNT; i++)
+        trains[i].dispersion_ns += (i % 5 - 2) * 1000000;
     cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 5e6, &reason)));
     cr_assert(strstr(reason, "scatters"), "%s", reason);
+}
+
+/* Others' traffic makes every round trip another one, and the trains pass behind it as they are. */
+Test(trains, that_last_alike_have_met_no_scatter)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, 20000, 40e6, 40e6); /* 9 ms each, all but the same */
+    cr_assert_float_eq(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 5e6, &reason), 40e6, 0.5e6);
+    for (int i = COUNT / 2 + 6; i < COUNT; i++)
+        trains[i].received_count = 0;
+    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 5e6, &reason)), "of six");
 }
 
 Test(trains, bundles_tell_how_long_a_link_holds_packets_back)
@@ -129,6 +171,7 @@ Test(trains, bundles_tell_how_long_a_link_holds_packets_back)
     cr_expect_eq(tl_trains_held_ns(trains, COUNT), 0);
     for (int i = 0; i < COUNT; i++) { /* all at once, but for those behind the next grant */
         trains[i].gap_median_ns = 1000;
+        trains[i].bundle_count = 2;
         trains[i].dispersion_ns = i % 5 ? 3000000 : 400000;
     }
     cr_expect_float_eq(tl_trains_held_ns(trains, COUNT), 3e6, 1);
@@ -140,7 +183,8 @@ Test(trains, bundles_tell_how_long_a_link_holds_packets_back)
 Test(trains, what_cards_gather_is_not_timed)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 1000, 20e9, 20e9);
     cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
@@ -150,7 +194,8 @@ Test(trains, what_cards_gather_is_not_timed)
 Test(trains, trains_with_holes_are_left_out)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6);
     for (int i = COUNT / 2; i < COUNT - 3; i++)
@@ -166,7 +211,8 @@ Test(trains, trains_with_holes_are_left_out)
 Test(trains, what_a_full_queue_refused_leaves_the_rest_evenly_spaced)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6);
     for (int i = COUNT / 2; i < COUNT; i++) {

@@ -291,6 +291,7 @@ Test(udp_test, trains_come_back_one_by_one, .timeout = 120)
                 continue;
             cr_expect(train->dispersion_ns > 0 && train->sent_ns > 0);
             cr_expect(train->gap_min_ns >= 0 && train->gap_median_ns >= train->gap_min_ns);
+            cr_expect(train->bundle_count >= 1 && train->bundle_count <= 50);
         }
         double bps =
             tl_udp_train_rate(result.trains, result.train_count, TL_UDP_DATAGRAM_BYTES, NULL);

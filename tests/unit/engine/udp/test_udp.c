@@ -272,6 +272,28 @@ Test(udp_account, puts_each_datagram_into_its_interval_and_train)
     udp_account_finish(&account);
 }
 
+/* Datagrams 1 ms apart that a grant each 4 ms hands on, and one that came alone. */
+Test(udp_account, counts_the_bundles_of_a_train)
+{
+    static const int64_t arrivals_ms[2][8] = {{4, 4, 4, 4, 8, 8, 8, 12}, {1, 2, 3, 4, 5, 6, 7, 8}};
+    struct udp_account account;
+    struct udp_account_spec spec = {
+        .duration_ns = 1000 * MS, .interval_ns = 100 * MS, .train_length = 8, .train_count = 3};
+    struct tl_udp_receiver receiver;
+    struct tl_udp_interval intervals[TL_UDP_INTERVALS_MAX];
+    struct tl_udp_train trains[3];
+    unsigned count;
+    cr_assert_eq(udp_account_init(&account, &spec), TL_OK);
+    for (uint64_t i = 0; i < 16; i++)
+        udp_account_add(&account, i, (int64_t)i * MS, 1000, arrivals_ms[i / 8][i % 8] * MS, true);
+    udp_account_add(&account, 16, 16 * MS, 1000, 20 * MS, true);
+    udp_account_close(&account, 17, &receiver, intervals, &count, trains);
+    cr_expect_eq(trains[0].bundle_count, 3, "%u", trains[0].bundle_count);
+    cr_expect_eq(trains[1].bundle_count, 8, "%u", trains[1].bundle_count);
+    cr_expect_eq(trains[2].bundle_count, 0, "%u", trains[2].bundle_count);
+    udp_account_finish(&account);
+}
+
 Test(udp_train, the_mode_is_what_most_trains_agree_on)
 {
     struct tl_udp_train trains[40];

@@ -202,6 +202,9 @@ struct tl_udp_train {
     int64_t gap_median_ns;
     int64_t delay_first_ns; /* queueing delay of its first datagram: found a queue; -1 */
     bool in_order;          /* none missing, none overtaken */
+    /* What came with less than half the mean gap between is of one bundle: near received_count
+     * from a link that serves evenly, 1 of a grant. 0 below two neighbours. */
+    unsigned bundle_count;
 };
 
 struct tl_udp_result {

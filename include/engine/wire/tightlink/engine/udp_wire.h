@@ -140,7 +140,8 @@ struct tl_wire_udp_start {
     X(gap_min_ns, "ns", "smallest between neighbours (receiver)")                                  \
     X(gap_median_ns, "ns", "median between neighbours (receiver)")                                 \
     X(delay_first_ns, "ns", "queueing delay of its first datagram (receiver)")                     \
-    X(in_order, "bool", "none missing, none overtaken (receiver)")
+    X(in_order, "bool", "none missing, none overtaken (receiver)")                                 \
+    X(bundle_count, "count", "bundles that they came in (receiver)")
 
 enum tl_udp_sender_field {
 #define TL_UDP_FIELD_ENUM(name, unit, meaning) TL_US_##name,

@@ -161,7 +161,8 @@ static double permitted(int bytes)
 
 /* The buffer of a receiver at the far end is set after accept(), a near one's goes into the
  * handshake: the window reaches what was asked for in either case, as far as the kernel grants
- * it, and not more than the kernel makes of it. */
+ * it, and not more than the kernel makes of it. Paced: a window grows by what came while the
+ * buffer had room, and a receiver slower than its sender has none. */
 Test(client_options, a_receive_buffer_gives_its_window_at_either_end, .timeout = 240)
 {
     struct far_end far;
@@ -172,6 +173,7 @@ Test(client_options, a_receive_buffer_gives_its_window_at_either_end, .timeout =
         struct tl_tcp_spec spec = {.direction = (enum tl_wire_direction)(i & 1),
                                    .streams = 1,
                                    .duration_ns = 1000 * MS,
+                                   .pacing_bps = 400000000,
                                    .rcvbuf_bytes = sizes[i >> 1],
                                    .congestion = "reno"};
         run(client, &spec);

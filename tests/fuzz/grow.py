@@ -4,9 +4,10 @@
     grow.py FUZZERS BUILD SECONDS [--jobs N] [TARGET ...]
 
 FUZZERS: a build by clang with -Dfuzzers=true and sanitizers; BUILD: an ordinary one, whose targets
-print their seeds. Each target runs for that many seconds from its seeds and its corpus; what reaches
-a branch that nothing smaller reaches is written to corpora/<target>.hex, one input a line. A target
-that fails leaves its input in FUZZERS and ends this with code 1.
+print their seeds. Each target runs for that many seconds of processor time, however long it has to
+wait for a processor, from its seeds and its corpus; what reaches a branch that nothing smaller reaches
+is written to corpora/<target>.hex, one input a line. A target that fails leaves its input in FUZZERS
+and ends this with code 1.
 
     CC=clang meson setup build/fuzz -Dfuzzers=true -Db_sanitize=address,undefined -Db_lundef=false
     ninja -C build/fuzz fuzz && ninja -C build/test fuzz
@@ -21,11 +22,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
 CORPORA = pathlib.Path(__file__).resolve().parent / "corpora"
 KEPT_MAX = 4096  # bytes of one kept input; libFuzzer tries up to what the driver takes
 INPUT_MAX = 8192
+SLICE_S = 300  # one run of libFuzzer, which knows the time on the wall alone
 
 
 def unpack(lines, folder):
@@ -43,10 +44,15 @@ def pack(folder, path):
 
 
 def libfuzzer(program, folder, *arguments):
-    return subprocess.run([program, "-max_len=%d" % INPUT_MAX, "-timeout=30", "-print_final_stats=1",
-                           "-use_value_profile=0", "-artifact_prefix=%s/" % folder, *arguments],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False)
+    """Its exit code, what it printed and the processor time that it took, in seconds."""
+    command = [program, "-max_len=%d" % INPUT_MAX, "-timeout=30", "-print_final_stats=1",
+               "-use_value_profile=0", "-artifact_prefix=%s/" % folder, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace") as child:
+        printed = child.stdout.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode, printed, usage.ru_utime + usage.ru_stime
 
 
 def number(pattern, text):
@@ -54,10 +60,23 @@ def number(pattern, text):
     return int(found[-1]) if found else 0
 
 
+def fuzz(program, folder, grown, seconds):
+    """What a target's failing run printed, else "", the inputs that it tried and its seconds."""
+    tried = spent_s = 0
+    while spent_s < seconds:
+        slice_s = min(SLICE_S, int(seconds - spent_s) + 1)
+        code, printed, slice_spent_s = libfuzzer(program, folder, f"-max_total_time={slice_s}",
+                                                 str(grown))
+        if code:
+            return f"exit code {code}\n{printed[-3000:]}", tried, spent_s
+        tried += number(r"number_of_executed_units:\s*(\d+)", printed)
+        spent_s += slice_spent_s
+    return "", tried, spent_s
+
+
 def grow(name, fuzzers, build, seconds):
     """One target: the line that tells of it, and whether it held."""
     program, path = fuzzers / f"fuzz-{name}", CORPORA / f"{name}.hex"
-    begin = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         grown, merged = (pathlib.Path(temporary) / part for part in ("grown", "merged"))
         grown.mkdir()
@@ -65,17 +84,17 @@ def grow(name, fuzzers, build, seconds):
         seeds = subprocess.run([build / f"fuzz-{name}", "--seeds"], capture_output=True, text=True,
                                check=True).stdout
         unpack(seeds.split() + (path.read_text().split() if path.exists() else []), grown)
-        done = libfuzzer(program, fuzzers, f"-max_total_time={seconds}", str(grown))
-        if done.returncode:
-            return f"{name}: exit code {done.returncode}\n{done.stdout[-3000:]}", False
-        tried = number(r"number_of_executed_units:\s*(\d+)", done.stdout)
+        failed, tried, spent_s = fuzz(program, fuzzers, grown, seconds)
+        if failed:
+            return f"{name}: {failed}", False
         # By branches alone: how often each is taken would keep ten times as many.
-        merge = libfuzzer(program, fuzzers, "-merge=1", "-use_counters=0", str(merged), str(grown))
-        if merge.returncode:
-            return f"{name}: merging ended with code {merge.returncode}\n{merge.stdout[-2000:]}", False
-        edges = number(r"cov: (\d+)", merge.stdout)
+        code, printed, _ = libfuzzer(program, fuzzers, "-merge=1", "-use_counters=0", str(merged),
+                                     str(grown))
+        if code:
+            return f"{name}: merging ended with code {code}\n{printed[-2000:]}", False
+        edges = number(r"cov: (\d+)", printed)
         count, size = pack(merged, path)
-    return (f"{name}: {tried} inputs in {time.monotonic() - begin:.0f} s, {edges} edges, no fault; "
+    return (f"{name}: {tried} inputs in {spent_s:.0f} s of a processor, {edges} edges, no fault; "
             f"{count} kept, {size} bytes"), True
 
 

@@ -186,7 +186,8 @@ def cross(m):
     mean, burst = m.rate * m.uniform(0.3, 0.75), ""
     if m.chance.random() < 0.5:
         on, off = on_and_off(m, 0.1, 3)
-        mean, burst = min(mean * (on + off) / on, 0.95 * m.rate), f" cross-burst={on:.2g}s/{off:.2g}s"
+        mean = min(mean * (on + off) / on, 0.95 * m.rate)
+        burst = f" {m.way()}cross-burst={on:.2g}s/{off:.2g}s"
     return m.base(f" {m.way()}cross={rate_text(mean)}{burst}")
 
 

@@ -73,6 +73,9 @@ def sums_by_hand():
 def every_generated_path_has_a_truth():
     rows = list(generate.generate(3, 300))
     check(rows == list(generate.generate(3, 300)), "the same seed, the same paths")
+    for row in rows:  # bursts of no traffic are refused
+        words = {word.split("=")[0] for word in row["spec"].split()}
+        check(all(word.replace("cross-burst", "cross") in words for word in words), row["spec"])
     kinds = {}
     for row in rows:
         truth = oracle.truth_of(row["spec"], row["direction"])

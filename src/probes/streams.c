@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "flow_facts.h"
+#include "one_stream.h"
 #include "outcome.h"
 #include "received.h"
 #include "streams_again.h"
@@ -196,32 +197,6 @@ static enum tl_status run_pair(const struct tl_probe *probe, enum tl_direction d
     return status;
 }
 
-double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direction)
-{
-    struct tl_fact rate;
-    tl_facts_get(facts, TL_FLOW(direction, goodput_bps), &rate);
-    bool known = rate.state == TL_FACT_KNOWN &&
-                 rate.high - rate.number <= TL_STEADY_AGREES_WITHIN * rate.number;
-    return known ? rate.number : 0;
-}
-
-/* Of its time: what the network did to it says little. */
-#define HELD_RATIO 0.5
-
-static double most_of_one(const struct tl_facts *facts, enum tl_direction direction)
-{
-    struct tl_fact rate;
-    tl_facts_get(facts, TL_FLOW(direction, goodput_bps), &rate);
-    return rate.state == TL_FACT_KNOWN ? rate.high : 0;
-}
-
-double tl_probe_held_bps(const struct tl_facts *facts, enum tl_direction direction)
-{
-    double held = tl_facts_number(facts, TL_FLOW(direction, ledger_rwnd_ratio), 0) +
-                  tl_facts_number(facts, TL_FLOW(direction, ledger_sndbuf_ratio), 0);
-    return held >= HELD_RATIO ? most_of_one(facts, direction) : 0;
-}
-
 static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_direction direction,
                                        const struct tl_probe_limits *limits)
 {
@@ -233,7 +208,7 @@ static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_dir
     spec.enough.agrees_bps = tl_probe_known_bps(probe->facts, direction);
     spec.enough.surpasses_bps = tl_probe_held_bps(probe->facts, direction);
     if (spec.enough.surpasses_bps == 0)
-        spec.enough.multiplies_bps = most_of_one(probe->facts, direction);
+        spec.enough.multiplies_bps = tl_one_stream_most_bps(probe->facts, direction);
     if (is_short(probe->facts) && spec.duration_ns > SHORT_NS)
         spec.duration_ns = SHORT_NS;
     return spec;

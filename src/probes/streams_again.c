@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "tightlink/probes/probes.h"
+
 /* Rates further apart are to be explained, where the link had a queue for that share of the time:
  * else windows and losses held the one, not the link. */
 #define APART_RATIO    1.3
@@ -42,7 +44,11 @@ bool tl_streams_want_again(const struct tl_facts *facts, enum tl_direction direc
     double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
     double many_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
     double standing = number(facts, TL_FLOW(direction, queue_standing_ratio));
+    if (is_below_trains(facts, direction))
+        return true;
+    if (tl_probe_held_bps(facts, direction) > 0) /* its own bursts queued, and the link idled */
+        return false;
     bool apart = many_bps > APART_RATIO * one_bps || one_bps > APART_RATIO * many_bps;
-    return is_below_trains(facts, direction) || (apart && standing >= APART_STANDING) ||
+    return (apart && standing >= APART_STANDING) ||
            (many_bps > FULL_RATIO * one_bps && standing >= FULL_STANDING);
 }

@@ -87,6 +87,23 @@ Test(streams_again, the_best_moments_of_the_link_count_too)
     tl_facts_destroy(facts);
 }
 
+/* Round trips of what a full buffer let out in one burst are long, and say nothing of the link. */
+Test(streams_again, what_a_buffer_held_differs_by_that)
+{
+    struct tl_facts *facts = tl_facts_create();
+    set(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 137e6);
+    set(facts, TL_FLOW(TL_DOWNLOAD, streams_goodput_bps), 271e6);
+    set(facts, TL_FLOW(TL_DOWNLOAD, queue_standing_ratio), 0.9);
+    cr_expect(tl_streams_want_again(facts, TL_DOWNLOAD));
+    set(facts, TL_FLOW(TL_DOWNLOAD, ledger_sndbuf_ratio), 0.87);
+    cr_expect_not(tl_streams_want_again(facts, TL_DOWNLOAD));
+    set(facts, TL_FLOW(TL_DOWNLOAD, streams_full_bps), 271e6);
+    set(facts, TL_FLOW(TL_DOWNLOAD, full_bps), 137e6);
+    set(facts, TL_FLOW(TL_DOWNLOAD, trains_bps), 500e6);
+    cr_expect(tl_streams_want_again(facts, TL_DOWNLOAD), "whose the rest is stays open");
+    tl_facts_destroy(facts);
+}
+
 Test(streams_again, what_was_not_measured_asks_for_nothing)
 {
     struct seen one = {NAN, 50, 100, 48, 50, 0.3}, many = {50, NAN, 100, 48, 50, 0.3},

@@ -9,32 +9,6 @@
 #include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 
-static bool has_hole(const struct tl_pmtu_result *result)
-{
-    return result->up.black_hole || result->down.black_hole;
-}
-
-/* A line that fails for a second while the large ones are under way looks like a black hole: what
- * vanishes for its size vanishes again. */
-static enum tl_status search_twice(const struct tl_probe *probe, const struct tl_pmtu_spec *spec,
-                                   struct tl_pmtu_result *ret_result, struct tl_error *reterr)
-{
-    struct tl_pmtu_result again;
-    enum tl_status status = tl_far_pmtu(probe->far, spec, ret_result, reterr);
-    if (status != TL_OK || !has_hole(ret_result))
-        return status;
-    status = tl_far_pmtu(probe->far, spec, &again, reterr);
-    if (status != TL_OK)
-        return status;
-    again.sent_bytes += ret_result->sent_bytes;
-    again.received_bytes += ret_result->received_bytes;
-    if (!has_hole(&again))
-        *ret_result = again;
-    ret_result->sent_bytes = again.sent_bytes;
-    ret_result->received_bytes = again.received_bytes;
-    return TL_OK;
-}
-
 static enum tl_status search(const struct tl_probe *probe, struct tl_probe_outcome *outcome,
                              struct tl_error *reterr)
 {
@@ -46,7 +20,7 @@ static enum tl_status search(const struct tl_probe *probe, struct tl_probe_outco
         .cancel_fd = -1};
     struct tl_pmtu_result result;
     struct tl_error error = {0};
-    enum tl_status status = search_twice(probe, &spec, &result, &error);
+    enum tl_status status = tl_far_pmtu(probe->far, &spec, &result, &error);
     if (status == TL_OK) {
         tl_path_facts_pmtu(probe->facts, &result);
         outcome->record.sent_bytes += (long long)result.sent_bytes;

@@ -315,7 +315,7 @@ static enum tl_status send_locate(struct run *run, int direction, int hop, bool 
 
 /* Large packets that die at each router in turn, and small ones behind them: a router that
  * answers the small one had not run out of permission to answer the large ones. */
-static enum tl_status probe_hops(struct run *run, int direction, struct tl_error *reterr)
+static enum tl_status send_hops(struct run *run, int direction, struct tl_error *reterr)
 {
     int hops = run->way[direction]->hops_count - 1;
     enum tl_status status = TL_OK;
@@ -323,8 +323,6 @@ static enum tl_status probe_hops(struct run *run, int direction, struct tl_error
         for (int hop = 1; hop <= hops && hop <= HOPS_MAX && status == TL_OK; hop++)
             if (!run->reach[direction].large[hop])
                 status = send_locate(run, direction, hop, copy < 2, reterr);
-    if (status == TL_OK && hops > 0)
-        status = listen_until(run, tl_now_ns() + run->rtt_ns + LOCATE_NS, reterr);
     return status;
 }
 
@@ -342,16 +340,26 @@ static void settle_hole(struct run *run, int direction)
             way->hole_last_hop = hop;
 }
 
+static bool has_hole(const struct run *run, int direction)
+{
+    return run->way[direction]->black_hole && run->way[direction]->hops_count > 0;
+}
+
 static enum tl_status locate_holes(struct run *run, struct tl_error *reterr)
 {
     enum tl_status status = TL_OK;
+    bool routers = false;
     for (int d = 0; d < 2 && status == TL_OK; d++) {
-        if (!run->way[d]->black_hole || run->way[d]->hops_count == 0)
+        if (!has_hole(run, d))
             continue;
-        status = probe_hops(run, d, reterr);
-        if (status == TL_OK)
-            settle_hole(run, d);
+        status = send_hops(run, d, reterr);
+        routers |= run->way[d]->hops_count > 1;
     }
+    if (status == TL_OK && routers)
+        status = listen_until(run, tl_now_ns() + run->rtt_ns + LOCATE_NS, reterr);
+    for (int d = 0; d < 2 && status == TL_OK; d++)
+        if (has_hole(run, d))
+            settle_hole(run, d);
     return status;
 }
 

@@ -4,7 +4,8 @@
  *   report  what a router reported is tried next, alone
  *   between the next byte, usual MTUs and an even split between what passed and what failed,
  *           until they meet
- *   confirm the border once more: three lost probes may be chance
+ *   confirm the border once more: three lost probes may be chance, or a line that was down
+ *           meanwhile; in two rounds something has to pass beside what does not
  */
 #include <string.h>
 
@@ -19,7 +20,7 @@ static const int usual[] = {296,  576,  700,  900,  1000, 1100, 1200, 1240, 1280
                             8900, 8950, 9000, 9100, 9180, 9192, 9216, 9244};
 #define USUAL_COUNT (sizeof usual / sizeof *usual)
 
-#define CONFIRM_ROUNDS 1
+#define CONFIRM_ROUNDS 2
 
 void tl_pmtu_search_init(struct tl_pmtu_search *search, int max_bytes)
 {
@@ -48,10 +49,16 @@ static void plan_first(struct tl_pmtu_search *search)
     add_size(search, search->max_bytes);
 }
 
-/* The next byte, as a usual size is often the very border; then the usual sizes strictly between
- * the bounds, evenly chosen; then an even split in what room is left. */
+/* All sizes between the bounds, and the lower one as well, where they fit into a round. Else the
+ * next byte, as a usual size is often the very border; then the usual ones, evenly chosen; then an
+ * even split in what room is left. */
 static void plan_between(struct tl_pmtu_search *search, int low, int high)
 {
+    if (high - low <= TL_PMTU_ROUND_MAX) {
+        for (int bytes = low; bytes < high; bytes++)
+            add_size(search, bytes);
+        return;
+    }
     size_t first = 0, count = 0;
     for (size_t i = 0; i < USUAL_COUNT; i++) {
         if (usual[i] <= low)
@@ -96,6 +103,7 @@ size_t tl_pmtu_search_round(struct tl_pmtu_search *search, int ret_sizes[TL_PMTU
 {
     int low = search->passed_bytes, high = search->failed_bytes;
     search->size_count = 0;
+    search->passes_now = false;
     if (search->rounds++ >= TL_PMTU_ROUNDS_MAX || tl_pmtu_search_is_over(search))
         return 0;
     if (!search->base_asked) {
@@ -116,6 +124,7 @@ void tl_pmtu_search_passed(struct tl_pmtu_search *search, int bytes)
 {
     if (bytes > search->passed_bytes)
         search->passed_bytes = bytes;
+    search->passes_now = true;
     if (bytes >= search->failed_bytes) { /* chance had lost three */
         search->failed_bytes = search->max_bytes + 1;
         search->confirmed = 0;
@@ -150,12 +159,12 @@ void tl_pmtu_search_too_long(struct tl_pmtu_search *search, int bytes)
 
 void tl_pmtu_search_round_over(struct tl_pmtu_search *search)
 {
-    bool border_again = false;
-    for (size_t i = 0; i < search->size_count; i++) {
-        border_again |= search->sizes[i] == search->failed_bytes;
+    bool has_border = false;
+    for (size_t i = 0; i < search->size_count; i++)
         fail(search, search->sizes[i]);
-    }
-    search->confirmed += border_again;
+    for (size_t i = 0; i < search->size_count; i++)
+        has_border |= search->sizes[i] == search->failed_bytes;
+    search->confirmed += has_border && search->passes_now;
 }
 
 bool tl_pmtu_search_wants(const struct tl_pmtu_search *search, int bytes)

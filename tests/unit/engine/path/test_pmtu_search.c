@@ -17,6 +17,7 @@ struct path {
     double loss;
     struct tl_random rng;
     unsigned packets;
+    unsigned down_from, down_until; /* of packets */
     long bytes;
 };
 
@@ -24,7 +25,7 @@ enum fate { LOST, PASSED, REPORTED };
 
 static enum fate travel(struct path *path, int bytes, int *ret_mtu)
 {
-    path->packets++;
+    unsigned number = path->packets++;
     path->bytes += bytes;
     for (size_t i = 0; i < 4 && path->links[i].mtu_bytes > 0; i++) {
         if (bytes <= path->links[i].mtu_bytes)
@@ -32,7 +33,8 @@ static enum fate travel(struct path *path, int bytes, int *ret_mtu)
         *ret_mtu = path->links[i].mtu_bytes;
         return path->links[i].reports ? REPORTED : LOST;
     }
-    return tl_random_unit(&path->rng) < path->loss ? LOST : PASSED;
+    bool down = number >= path->down_from && number < path->down_until;
+    return down || tl_random_unit(&path->rng) < path->loss ? LOST : PASSED;
 }
 
 static struct tl_pmtu_search search_path(struct path *path, int max_bytes)
@@ -146,6 +148,17 @@ Test(pmtu_search, chance_makes_no_black_hole)
         wrong += search.passed_bytes != 1500;
     }
     cr_expect_eq(wrong, 0);
+}
+
+/* Down for some packets, whenever: what vanished then vanished for no size. */
+Test(pmtu_search, a_line_that_is_down_for_a_while_has_no_black_hole)
+{
+    for (unsigned from = 1; from < 60; from++) {
+        struct path path = {.links = {{1500, true}}, .down_from = from, .down_until = from + 50};
+        struct tl_pmtu_search search = search_path(&path, 1500);
+        cr_expect_eq(search.passed_bytes, 1500, "%d from %u", search.passed_bytes, from);
+        cr_expect_eq(search.failed_bytes, 1501, "%d from %u", search.failed_bytes, from);
+    }
 }
 
 Test(pmtu_search, lies_are_not_heeded)

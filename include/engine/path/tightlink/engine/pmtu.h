@@ -31,8 +31,9 @@ struct tl_pmtu_search {
     int failed_bytes;   /* smallest that did not although tried often enough; max + 1 = none */
     int reported_bytes; /* smallest MTU that a router reported; 0 = none */
     unsigned rounds;
-    unsigned confirmed; /* failed_bytes failed in that many rounds */
+    unsigned confirmed; /* failed_bytes failed in that many rounds, beside something that passed */
     bool base_asked;
+    bool passes_now;   /* something arrived in the running round */
     size_t size_count; /* of the running round */
     int sizes[TL_PMTU_ROUND_MAX];
 };

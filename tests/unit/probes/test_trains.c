@@ -85,25 +85,28 @@ static void fill(struct tl_udp_train trains[COUNT], int64_t sent_ns, double earl
     }
 }
 
+static double rate_of(struct tl_udp_train trains[COUNT], double scatter_ns, const char **ret_reason)
+{
+    struct tl_udp_result result = {
+        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
+    return tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, scatter_ns, ret_reason);
+}
+
 Test(trains, the_later_half_tells_the_rate)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 200e6, 40e6); /* a bucket that the first half emptied */
-    double bps = tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason);
+    double bps = rate_of(trains, 0, &reason);
     cr_assert_float_eq(bps, 40e6, 0.5e6, "%g", bps);
 }
 
 Test(trains, a_sender_no_faster_than_the_arrivals_tells_nothing)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, (int64_t)(31 * 8.0 * TL_UDP_DATAGRAM_BYTES * 1e9 / 40e6), 40e6, 40e6);
-    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
+    cr_assert(isnan(rate_of(trains, 0, &reason)));
     cr_assert(strstr(reason, "no faster"), "%s", reason);
 }
 
@@ -111,13 +114,11 @@ Test(trains, a_sender_no_faster_than_the_arrivals_tells_nothing)
 Test(trains, a_grant_is_sent_at_a_rate_of_its_own)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6);
     for (int i = 0; i < COUNT; i++)
         trains[i].gap_median_ns = 10000, trains[i].bundle_count = 3;
-    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
+    cr_assert(isnan(rate_of(trains, 0, &reason)));
     cr_assert(strstr(reason, "bundles"), "%s", reason);
 }
 
@@ -125,13 +126,11 @@ Test(trains, a_grant_is_sent_at_a_rate_of_its_own)
 Test(trains, many_bundles_tell_the_rate_of_a_fast_link)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 600e6, 600e6);
     for (int i = 0; i < COUNT; i++)
         trains[i].gap_median_ns = 100, trains[i].bundle_count = 8;
-    double bps = tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason);
+    double bps = rate_of(trains, 0, &reason);
     cr_assert_float_eq(bps, 600e6, 5e6, "%g", bps);
     cr_expect_eq(tl_trains_held_ns(trains, COUNT), 0);
 }
@@ -139,14 +138,12 @@ Test(trains, many_bundles_tell_the_rate_of_a_fast_link)
 Test(trains, jitter_as_long_as_a_train_hides_its_rate)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6); /* 9 ms each */
-    cr_assert_float_eq(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 1e6, &reason), 40e6, 0.5e6);
+    cr_assert_float_eq(rate_of(trains, 1e6, &reason), 40e6, 0.5e6);
     for (int i = 0; i < COUNT; i++)
         trains[i].dispersion_ns += (i % 5 - 2) * 1000000;
-    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 5e6, &reason)));
+    cr_assert(isnan(rate_of(trains, 5e6, &reason)));
     cr_assert(strstr(reason, "scatters"), "%s", reason);
 }
 
@@ -154,14 +151,12 @@ Test(trains, jitter_as_long_as_a_train_hides_its_rate)
 Test(trains, that_last_alike_have_met_no_scatter)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6); /* 9 ms each, all but the same */
-    cr_assert_float_eq(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 5e6, &reason), 40e6, 0.5e6);
+    cr_assert_float_eq(rate_of(trains, 5e6, &reason), 40e6, 0.5e6);
     for (int i = COUNT / 2 + 6; i < COUNT; i++)
         trains[i].received_count = 0;
-    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 5e6, &reason)), "of six");
+    cr_assert(isnan(rate_of(trains, 5e6, &reason)), "of six");
 }
 
 Test(trains, bundles_tell_how_long_a_link_holds_packets_back)
@@ -183,36 +178,30 @@ Test(trains, bundles_tell_how_long_a_link_holds_packets_back)
 Test(trains, what_cards_gather_is_not_timed)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 1000, 20e9, 20e9);
-    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
+    cr_assert(isnan(rate_of(trains, 0, &reason)));
     cr_assert(strstr(reason, "too fast"), "%s", reason);
 }
 
 Test(trains, trains_with_holes_are_left_out)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6);
     for (int i = COUNT / 2; i < COUNT - 3; i++)
         trains[i].in_order = false, trains[i].received_count = 20;
-    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
+    cr_assert(isnan(rate_of(trains, 0, &reason)));
     cr_assert(strstr(reason, "too few"), "%s", reason);
     for (int i = COUNT / 2; i < COUNT - 3; i++)
         trains[i].received_count = 32, trains[i].gap_median_ns /= 2; /* overtaken ones */
-    cr_assert(isnan(tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason)));
+    cr_assert(isnan(rate_of(trains, 0, &reason)));
 }
 
 /* Behind a link that others keep nearly full each train loses some to the queue's end. */
 Test(trains, what_a_full_queue_refused_leaves_the_rest_evenly_spaced)
 {
     struct tl_udp_train trains[COUNT];
-    struct tl_udp_result result = {
-        .spec = {.train_length = LENGTH}, .trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6);
     for (int i = COUNT / 2; i < COUNT; i++) {
@@ -220,7 +209,7 @@ Test(trains, what_a_full_queue_refused_leaves_the_rest_evenly_spaced)
         trains[i].received_count = 26;
         trains[i].dispersion_ns = trains[i].gap_median_ns * 25;
     }
-    double bps = tl_trains_rate(&result, TL_UDP_DATAGRAM_BYTES, 0, &reason);
+    double bps = rate_of(trains, 0, &reason);
     cr_assert_float_eq(bps, 40e6, 0.5e6, "%g", bps);
 }
 

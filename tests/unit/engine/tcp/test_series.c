@@ -223,6 +223,24 @@ Test(series, a_shapers_boost_ends_in_a_queue)
     recorded_finish(&recorded);
 }
 
+/* A slow start that lasts leaves tokens alone: what went beyond them went behind it. */
+Test(series, a_boost_behind_a_long_slow_start_is_as_large)
+{
+    struct tl_rate_change change;
+    series.count = 0;
+    for (int i = 0; i < 20; i++)
+        add_point(5e6, 160e6, 0);
+    for (int i = 0; i < 5; i++)
+        add_point(280e6, 160e6, 0);
+    for (int i = 0; i < 60; i++)
+        add_point(100e6, 500e6, 0);
+    tl_series_rate_change(&series, &change);
+    cr_assert_gt(change.ratio, 2);
+    double beyond_bytes = 180e6 / 8 * 0.25; /* of a quarter of a second */
+    cr_expect_float_eq(change.excess_bytes, beyond_bytes, 0.05 * beyond_bytes, "%g",
+                       change.excess_bytes);
+}
+
 Test(series, what_others_leave_swings_behind_the_fall)
 {
     struct tl_rate_change change;

@@ -101,7 +101,8 @@ struct tl_rate_change {
     double after_bps;
     double after_swing_ratio; /* of it, between groups of half a second: deviation over mean */
     double bytes;             /* delivered by then */
-    double excess_bytes;      /* of it, what a link of after_bps would not have carried */
+    double excess_bytes;      /* of it, the most in one stretch that a link of after_bps would not
+                               * have carried */
     double rtt_rise_ns;       /* mean of the second after less mean of the time before */
 };
 

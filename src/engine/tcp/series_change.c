@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "series_private.h"
-#include "tightlink/base/units.h"
 
 #define STEP_MIN_NS 100e6 /* of a batch; and at least a round trip */
 #define BATCHES_MAX 640
@@ -110,20 +109,6 @@ static void look_around(const struct tl_series *series, size_t at, struct tl_rat
     change->rtt_rise_ns = mean_rtt(series, at, after + 1) - mean_rtt(series, 0, early + 1);
 }
 
-/* The most by which what was delivered until then exceeds what a link of that rate had carried in
- * the same time, from any point on: what a token bucket held that was full at its beginning. */
-static double beyond_bytes(const struct tl_series *series, size_t until, double bps)
-{
-    const struct tl_series_point *end = &series->points[until];
-    double most = 0;
-    for (size_t i = 0; i < until; i++) {
-        const struct tl_series_point *from = &series->points[i];
-        double carried = tl_bytes_from_bps_ns(bps, (double)(end->time_ns - from->time_ns));
-        most = fmax(most, end->delivered_bytes - from->delivered_bytes - carried);
-    }
-    return most;
-}
-
 void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change *ret_change)
 {
     struct curve curve;
@@ -151,7 +136,7 @@ void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change
         .after_bps = after_bps,
         .after_swing_ratio = swing_from(&curve, fall),
         .bytes = series->points[at].delivered_bytes,
-        .excess_bytes = beyond_bytes(series, at, after_bps),
+        .excess_bytes = series_burst_before(series, at, after_bps),
     };
     look_around(series, at, ret_change);
 }

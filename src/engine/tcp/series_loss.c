@@ -197,8 +197,7 @@ void tl_series_losses(const struct tl_series *series, int64_t from_ns, int64_t t
     fill_ranks(series, from, to, &events, ret_pattern);
 }
 
-/* What was delivered above a rate before point `end`: the deepest the bucket can have been. */
-static double burst_before(const struct tl_series *series, size_t end, double rate_bps)
+double series_burst_before(const struct tl_series *series, size_t end, double rate_bps)
 {
     double excess = 0, deepest = 0;
     for (size_t i = 1; i <= end && i < series->count; i++) {
@@ -233,5 +232,5 @@ void tl_series_policer(const struct tl_series *series, int64_t from_ns, int64_t 
     ret_fit->fit_ratio = fmax(pattern.threshold_ratio, 0) * pattern.flat_ratio;
     if (isnan(pattern.threshold_ratio))
         ret_fit->fit_ratio = NAN;
-    ret_fit->burst_bytes = burst_before(series, ever, ret_fit->rate_bps);
+    ret_fit->burst_bytes = series_burst_before(series, ever, ret_fit->rate_bps);
 }

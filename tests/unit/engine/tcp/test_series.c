@@ -42,6 +42,12 @@ static void add_point(double bps, double rtt_ns, double lost)
     series.mss_bytes = MSS;
 }
 
+static void add_points(int count, double bps, double rtt_ns)
+{
+    for (int i = 0; i < count; i++)
+        add_point(bps, rtt_ns, 0);
+}
+
 /* --- Losses -------------------------------------------------------------------------------- */
 
 /* Losses at probability p in each of n segments a point; after each one further ones with
@@ -228,12 +234,9 @@ Test(series, a_boost_behind_a_long_slow_start_is_as_large)
 {
     struct tl_rate_change change;
     series.count = 0;
-    for (int i = 0; i < 20; i++)
-        add_point(5e6, 160e6, 0);
-    for (int i = 0; i < 5; i++)
-        add_point(280e6, 160e6, 0);
-    for (int i = 0; i < 60; i++)
-        add_point(100e6, 500e6, 0);
+    add_points(20, 5e6, 160e6);
+    add_points(5, 280e6, 160e6);
+    add_points(60, 100e6, 500e6);
     tl_series_rate_change(&series, &change);
     cr_assert_gt(change.ratio, 2);
     double beyond_bytes = 180e6 / 8 * 0.25; /* of a quarter of a second */
@@ -245,8 +248,7 @@ Test(series, what_others_leave_swings_behind_the_fall)
 {
     struct tl_rate_change change;
     series.count = 0;
-    for (int i = 0; i < 20; i++)
-        add_point(100e6, 20e6, 0);
+    add_points(20, 100e6, 20e6);
     for (int i = 0; i < 100; i++)
         add_point((i / 20) % 2 ? 36e6 : 24e6, 60e6, 0);
     tl_series_rate_change(&series, &change);

@@ -14,6 +14,11 @@
 #define PROBES_MIN 4
 /* Growth of the sender's round trips that the probes do not explain. */
 #define UNEXPLAINED_RATIO 0.5
+/* What a buffer that holds the sender lets out at once waits behind itself: the round trips of such
+ * a burst grow from next to nothing, and then the link is idle. Those of a queue that stands keep
+ * that share of their growth all the time. */
+#define HELD_RATIO   0.5 /* of the time, by a buffer */
+#define STEADY_RATIO 0.5
 
 #define MEMORY_MIN 10
 #define HEADERS    52 /* IPv4, TCP and timestamps */
@@ -86,6 +91,7 @@ struct view {
     double base_ns;         /* smallest round trip */
     double data_ns, ack_ns; /* smallest delays of the probes, each with its clock's offset */
     double clear_ns;        /* growth from which a queue stands */
+    bool held;              /* by a buffer, for most of the time */
 };
 
 static bool forward_is_data(const struct view *view)
@@ -144,38 +150,50 @@ static struct growth probes_growth(const struct view *view, int64_t from_ns, int
     return growth;
 }
 
-/* The smallest smoothed round trip of a stream's readings in a piece. */
-static double stream_rtt(const struct tl_sample_log *log, int64_t from_ns, int64_t to_ns)
+/* The smallest and the largest smoothed round trip of a stream's readings in a piece. */
+struct round_trips {
+    double least_ns, most_ns;
+};
+
+static struct round_trips stream_rtts(const struct tl_sample_log *log, int64_t from_ns,
+                                      int64_t to_ns)
 {
-    double least = NAN;
+    struct round_trips rtts = {NAN, NAN};
     for (size_t i = 0; i < log->count; i++) {
         const struct tl_tcp_sample *sample = &log->samples[i];
-        if (sample->time_ns >= from_ns && sample->time_ns < to_ns &&
-            tl_sample_has(sample, TL_SF_rtt_ns) && sample->rtt_ns > 0)
-            least = fmin(least, (double)sample->rtt_ns);
+        if (sample->time_ns < from_ns || sample->time_ns >= to_ns ||
+            !tl_sample_has(sample, TL_SF_rtt_ns) || sample->rtt_ns == 0)
+            continue;
+        rtts.least_ns = fmin(rtts.least_ns, (double)sample->rtt_ns);
+        rtts.most_ns = fmax(rtts.most_ns, (double)sample->rtt_ns);
     }
-    return least;
+    return rtts;
 }
 
-/* Of several streams the one in the middle: one may stand still with a reading of long ago. */
-static double tcp_growth(const struct view *view, int64_t from_ns, int64_t to_ns)
+/* Their growth. Of several streams the one in the middle: one may stand still with a reading of
+ * long ago. */
+static struct round_trips tcp_growth(const struct view *view, int64_t from_ns, int64_t to_ns)
 {
-    double rtts[TL_STREAMS_MAX];
+    double least[TL_STREAMS_MAX], most[TL_STREAMS_MAX];
     unsigned streams = view->result->streams;
-    for (unsigned i = 0; i < streams; i++)
-        rtts[i] = stream_rtt(&view->result->sender.logs[i], from_ns, to_ns);
-    return tl_stats_median(rtts, streams) - view->base_ns;
+    for (unsigned i = 0; i < streams; i++) {
+        struct round_trips rtts = stream_rtts(&view->result->sender.logs[i], from_ns, to_ns);
+        least[i] = rtts.least_ns - view->base_ns;
+        most[i] = rtts.most_ns - view->base_ns;
+    }
+    return (struct round_trips){tl_stats_median(least, streams), tl_stats_median(most, streams)};
 }
 
 static bool stands(const struct view *view, int64_t from_ns, int64_t to_ns)
 {
     struct growth probes = probes_growth(view, from_ns, to_ns);
-    double tcp_ns = tcp_growth(view, from_ns, to_ns);
+    struct round_trips tcp = tcp_growth(view, from_ns, to_ns);
     bool known = probes.probes >= PROBES_MIN;
     if (known && probes.rtt_ns > view->clear_ns)
         return view->spec->echo->one_way_unknown || probes.data_ns >= probes.ack_ns;
-    bool explained = known && probes.rtt_ns > UNEXPLAINED_RATIO * tcp_ns;
-    return tcp_ns > view->clear_ns && !explained;
+    bool explained = known && probes.rtt_ns > UNEXPLAINED_RATIO * tcp.least_ns;
+    bool bursts = known && view->held && tcp.least_ns < STEADY_RATIO * tcp.most_ns;
+    return tcp.least_ns > view->clear_ns && !explained && !bursts;
 }
 
 /* --- Rates ---------------------------------------------------------------------------------- */
@@ -221,6 +239,12 @@ static double clear_from(const struct view *view, double rate_bps)
            (packet_ns > 0 ? fmax(PACKETS_LEAST * packet_ns, least_ns) : least_ns);
 }
 
+static double held_ratio(const struct tl_tcp_result *result)
+{
+    const struct tl_ledger *ledger = &result->steady.sender.ledger;
+    return ledger->sndbuf_ratio + ledger->rwnd_ratio;
+}
+
 void tl_queue_find(const struct tl_tcp_result *result, const struct tl_queue_spec *spec,
                    struct tl_queue *ret_queue)
 {
@@ -231,6 +255,7 @@ void tl_queue_find(const struct tl_tcp_result *result, const struct tl_queue_spe
     if (result->streams == 0 || spec->to_ns <= spec->from_ns)
         return;
     find_least(&view);
+    view.held = held_ratio(result) >= HELD_RATIO;
     view.clear_ns = clear_from(&view, rate_of(result, spec->from_ns, spec->to_ns));
     int64_t at_ns = spec->from_ns;
     while (at_ns + TL_QUEUE_PIECE_NS <= spec->to_ns && ret_queue->pieces < TL_QUEUE_PIECES_MAX) {

@@ -24,6 +24,8 @@ static double jitter_of(double most_ns)
 /* A path of 20 ms; the delays that queues add are functions of time, here one value a half. */
 struct path {
     double bps[2], data_ns[2], ack_ns[2], tcp_ns[2], jitter_ns;
+    double burst_ns;   /* by which round trips grow within each 300 ms, and begin anew */
+    double held_ratio; /* of the time, by a buffer */
 };
 
 static int half(int64_t time_ns)
@@ -54,9 +56,10 @@ static void make_readings(const struct path *path)
     for (int i = 0; i < READINGS; i++) {
         int64_t at_ns = i * 50 * MS;
         bytes += path->bps[half(at_ns)] / 8 * 0.05;
+        double rtt_ns = 20e6 + path->tcp_ns[half(at_ns)] + jitter_of(path->jitter_ns) +
+                        path->burst_ns * (i % 6) / 5;
         sent[i] = (struct tl_tcp_sample){.time_ns = at_ns};
-        tl_sample_set(&sent[i], TL_SF_rtt_ns,
-                      (uint64_t)(20e6 + path->tcp_ns[half(at_ns)] + jitter_of(path->jitter_ns)));
+        tl_sample_set(&sent[i], TL_SF_rtt_ns, (uint64_t)rtt_ns);
         arrived[i] = (struct tl_tcp_sample){.time_ns = at_ns};
         tl_sample_set(&arrived[i], TL_SF_app_bytes, (uint64_t)bytes);
     }
@@ -78,6 +81,8 @@ static struct tl_queue find(const struct path *path, bool probes)
     result->sender.logs[0] = (struct tl_sample_log){.samples = sent, .count = READINGS};
     result->receiver.logs[0] = (struct tl_sample_log){.samples = arrived, .count = READINGS};
     result->steady.sender.mss_bytes = 1448;
+    result->steady.sender.ledger.sndbuf_ratio = path->held_ratio / 2;
+    result->steady.sender.ledger.rwnd_ratio = path->held_ratio / 2;
     tl_queue_find(result, &spec, &queue);
     return queue;
 }
@@ -139,6 +144,20 @@ Test(queue, a_queue_of_the_streams_own_is_seen_by_its_round_trips_alone)
     struct path path = {.bps = {20e6, 20e6}, .tcp_ns = {30e6, 30e6}};
     cr_assert_eq(find(&path, true).standing_ratio, 1, "the probes passed it by");
     cr_assert_eq(find(&path, false).standing_ratio, 1, "or there were none");
+}
+
+/* What a full buffer lets out at once waits behind itself, and the link is idle until the next. */
+Test(queue, what_a_buffer_lets_out_in_bursts_keeps_none)
+{
+    struct path bursts = {
+        .bps = {20e6, 20e6}, .tcp_ns = {10e6, 10e6}, .burst_ns = 60e6, .held_ratio = 0.6};
+    cr_assert_eq(find(&bursts, true).standing, 0);
+    struct path steady = bursts, lost = bursts;
+    steady.burst_ns = 8e6; /* packets of its own wait as long all the time, as in fair queueing */
+    lost.held_ratio = 0.4; /* windows that fall and grow let a queue of its own come and go */
+    cr_assert_eq(find(&steady, true).standing_ratio, 1);
+    cr_assert_eq(find(&lost, true).standing_ratio, 1);
+    cr_assert_eq(find(&bursts, false).standing_ratio, 1, "no probe tells that the link was idle");
 }
 
 Test(queue, memory_tells_a_queue_from_jitter)

@@ -62,12 +62,15 @@ def mobile(m):
 
 
 def office(m):
-    """A shared line with the others' work on it."""
+    """A shared line with the others' work on it, a tenth of it and more in the mean."""
     words = faulted.line(m)
-    kind = m.chance.choice([f"cross={rate_text(m.rate * m.uniform(0.1, 0.3))} "
-                            f"{m.way()}cross-burst={m.uniform(0.2, 2):.2g}s/{m.uniform(0.2, 2):.2g}s",
-                            f"cross={rate_text(m.rate * m.uniform(0.1, 0.4))}"])
-    return faulted.Path(f"{words} {m.way()}{kind}", 0.5 * m.rate)
+    mean = m.rate * m.uniform(0.1, 0.4)
+    burst = ""
+    if m.chance.random() < 0.5:
+        on, off = m.uniform(0.2, 2), m.uniform(0.2, 2)
+        mean = min(mean * (on + off) / on, 0.95 * m.rate)
+        burst = f" {m.way()}cross-burst={on:.2g}s/{off:.2g}s"
+    return faulted.Path(f"{words} {m.way()}cross={rate_text(mean)}{burst}", 0.5 * m.rate)
 
 
 def tunnel(m):

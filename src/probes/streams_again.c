@@ -15,14 +15,23 @@
  * scatter between two tests on the link has changed, or others had the rest. */
 #define FULL_RATIO    1.15
 #define FULL_STANDING 0.8
-/* What never comes near what trains passed at is a link that changes, or what others leave of one
- * that does not. */
-#define WIDER_RATIO     1.25 /* than the median */
-#define WIDER_THAN_BEST 1.1  /* than the 90th percentile */
+/* What trains pass far faster than is a link that changes, or what others leave of one that does
+ * not. Less is enough where its rate swings: others who come and go leave nearly all of it at
+ * times. */
+#define WIDER_RATIO          1.25 /* than the median */
+#define WIDER_SWINGING_RATIO 1.1
+#define SWING_RATIO          0.15 /* 90th less 10th percentile, of the median */
+/* A link that was as fast at its best moments needs no others. */
+#define BEST_RATIO 0.95
 
 static double number(const struct tl_facts *facts, struct tl_fact_key key)
 {
     return tl_facts_number(facts, key, (double)NAN);
+}
+
+static double swing_of(const struct tl_fact *rate)
+{
+    return (rate->high - rate->low) / rate->number;
 }
 
 static bool is_below_trains(const struct tl_facts *facts, enum tl_direction direction)
@@ -35,8 +44,10 @@ static bool is_below_trains(const struct tl_facts *facts, enum tl_direction dire
     if (one.state != TL_FACT_KNOWN || many.state != TL_FACT_KNOWN)
         return false;
     double trains_bps = number(facts, TL_FLOW(direction, trains_bps));
-    return trains_bps >= WIDER_RATIO * fmax(one.number, many.number) &&
-           trains_bps >= WIDER_THAN_BEST * fmax(one.high, many.high);
+    bool swings = fmax(swing_of(&one), swing_of(&many)) >= SWING_RATIO;
+    double wider_ratio = swings ? WIDER_SWINGING_RATIO : WIDER_RATIO;
+    return trains_bps >= wider_ratio * fmax(one.number, many.number) &&
+           trains_bps >= BEST_RATIO * fmax(one.high, many.high);
 }
 
 bool tl_streams_want_again(const struct tl_facts *facts, enum tl_direction direction)

@@ -6,9 +6,20 @@
 #define STEP_MIN_NS 100e6 /* of a batch; and at least a round trip */
 #define BATCHES_MAX 640
 #define FALL_RATIO  1.3
-#define VARY_RATIO  0.25 /* of the rest, standard deviation over mean */
-#define REST_MIN_NS 2e9
 #define GROUP_COUNT 5 /* batches: what a scheduler holds up for a moment averages out in them */
+
+/* What makes a fall, tried in this order: one that is plain and early, or one that is small or late
+ * with a rest so even that it hides none. */
+static const struct look {
+    bool late;           /* the rest is the last rest_min_ns, else the second half */
+    double faster_ratio; /* of a batch before the fall, over the mean of the rest */
+    double vary_ratio;   /* of the rest, standard deviation over mean, at most */
+    double rest_min_ns;
+} looks[] = {
+    {false, FALL_RATIO, 0.25, 2e9},
+    {false, 1.15, 0.1, 2e9},
+    {true, 1.15, 0.1, 1.5e9},
+};
 
 struct curve {
     size_t count;
@@ -61,14 +72,31 @@ static double swing_from(const struct curve *curve, size_t from)
     return count >= 3 && mean > 0 ? sqrt(fmax(squares / count - mean * mean, 0)) / mean : NAN;
 }
 
-/* The first batch of the rest: behind the last one that was faster than FALL_RATIO times the
- * mean of the second half. 0: none was. */
-static size_t find_fall(const struct curve *curve)
+static double rest_ns(const struct tl_series *series, const struct curve *curve, size_t fall)
+{
+    return (double)(series->points[series->count - 1].time_ns -
+                    series->points[curve->end[fall - 1]].time_ns);
+}
+
+static size_t rest_begin(const struct tl_series *series, const struct curve *curve,
+                         const struct look *look)
+{
+    size_t begin = curve->count / 2;
+    while (look->late && begin < curve->count &&
+           rest_ns(series, curve, begin + 1) >= look->rest_min_ns)
+        begin++;
+    return begin;
+}
+
+/* The first batch of the rest: behind the last one before it that was faster. 0: none was. */
+static size_t find_fall(const struct tl_series *series, const struct curve *curve,
+                        const struct look *look)
 {
     double variation;
-    double late_bps = mean_from(curve, curve->count / 2, &variation);
-    for (size_t i = curve->count / 2; i > 0; i--)
-        if (curve->bps[i - 1] > FALL_RATIO * late_bps)
+    size_t begin = rest_begin(series, curve, look);
+    double late_bps = mean_from(curve, begin, &variation);
+    for (size_t i = begin; i > 0; i--)
+        if (curve->bps[i - 1] > look->faster_ratio * late_bps)
             return i;
     return 0;
 }
@@ -109,34 +137,41 @@ static void look_around(const struct tl_series *series, size_t at, struct tl_rat
     change->rtt_rise_ns = mean_rtt(series, at, after + 1) - mean_rtt(series, 0, early + 1);
 }
 
-void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change *ret_change)
+static bool set_fall(const struct tl_series *series, const struct curve *curve,
+                     const struct look *look, struct tl_rate_change *ret_change)
 {
-    struct curve curve;
+    size_t fall = find_fall(series, curve, look);
     double variation;
-    *ret_change = (struct tl_rate_change){1, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    make_curve(series, &curve);
-    if (curve.count < 10) {
-        ret_change->ratio = NAN;
-        return;
-    }
-    size_t fall = find_fall(&curve);
     if (fall == 0)
-        return;
-    double after_bps = mean_from(&curve, fall, &variation);
-    double before_bps = best_before(&curve, fall);
-    size_t at = curve.end[fall - 1];
-    double rest_ns =
-        (double)(series->points[series->count - 1].time_ns - series->points[at].time_ns);
-    if (variation > VARY_RATIO || rest_ns < REST_MIN_NS || !(before_bps > FALL_RATIO * after_bps))
-        return;
+        return false;
+    double after_bps = mean_from(curve, fall, &variation);
+    double before_bps = best_before(curve, fall);
+    size_t at = curve->end[fall - 1];
+    if (variation > look->vary_ratio || rest_ns(series, curve, fall) < look->rest_min_ns ||
+        !(before_bps > FALL_RATIO * after_bps))
+        return false;
     *ret_change = (struct tl_rate_change){
         .ratio = before_bps / after_bps,
         .at_ns = (double)series->points[at].time_ns,
         .before_bps = before_bps,
         .after_bps = after_bps,
-        .after_swing_ratio = swing_from(&curve, fall),
+        .after_swing_ratio = swing_from(curve, fall),
         .bytes = series->points[at].delivered_bytes,
         .excess_bytes = series_burst_before(series, at, after_bps),
     };
     look_around(series, at, ret_change);
+    return true;
+}
+
+void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change *ret_change)
+{
+    struct curve curve;
+    *ret_change = (struct tl_rate_change){1, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    make_curve(series, &curve);
+    if (curve.count < 10)
+        ret_change->ratio = NAN;
+    else
+        for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+            if (set_fall(series, &curve, &looks[i], ret_change))
+                return;
 }

@@ -4,28 +4,30 @@
 
 #include "streams_again.h"
 
-/* In Mb/s; NAN: not known. The 90th percentile of a full link is a tenth above its median. */
+/* In Mb/s; NAN: not known. The percentiles of a full link lie a twentieth from its median, or as
+ * said. */
 struct seen {
-    double one_full, many_full, trains, one, many, standing_ratio;
+    double one_full, many_full, trains, one, many, standing_ratio, off_ratio;
 };
 
-static void set(struct tl_facts *facts, struct tl_fact_key key, double value)
+static void set(struct tl_facts *facts, struct tl_fact_key key, double value, double off_ratio)
 {
     if (isnan(value))
         tl_facts_set_unknown(facts, key, "not measured");
     else
-        tl_facts_set_range(facts, key, value, 0.9 * value, 1.1 * value, "");
+        tl_facts_set_range(facts, key, value, (1 - off_ratio) * value, (1 + off_ratio) * value, "");
 }
 
 static bool wants(enum tl_direction direction, const struct seen *seen)
 {
     struct tl_facts *facts = tl_facts_create();
-    set(facts, TL_FLOW(direction, full_bps), seen->one_full * 1e6);
-    set(facts, TL_FLOW(direction, streams_full_bps), seen->many_full * 1e6);
-    set(facts, TL_FLOW(direction, trains_bps), seen->trains * 1e6);
-    set(facts, TL_FLOW(direction, goodput_bps), seen->one * 1e6);
-    set(facts, TL_FLOW(direction, streams_goodput_bps), seen->many * 1e6);
-    set(facts, TL_FLOW(direction, queue_standing_ratio), seen->standing_ratio);
+    double off_ratio = seen->off_ratio > 0 ? seen->off_ratio : 0.05;
+    set(facts, TL_FLOW(direction, full_bps), seen->one_full * 1e6, off_ratio);
+    set(facts, TL_FLOW(direction, streams_full_bps), seen->many_full * 1e6, 0.05);
+    set(facts, TL_FLOW(direction, trains_bps), seen->trains * 1e6, 0);
+    set(facts, TL_FLOW(direction, goodput_bps), seen->one * 1e6, 0.1);
+    set(facts, TL_FLOW(direction, streams_goodput_bps), seen->many * 1e6, 0.1);
+    set(facts, TL_FLOW(direction, queue_standing_ratio), seen->standing_ratio, 0.1);
     bool again = tl_streams_want_again(facts, direction);
     enum tl_direction other = direction == TL_DOWNLOAD ? TL_UPLOAD : TL_DOWNLOAD;
     cr_expect_not(tl_streams_want_again(facts, other), "nothing is known of it");
@@ -51,9 +53,9 @@ Test(streams_again, one_that_kept_no_queue_is_compared_by_what_it_got)
 {
     for (double piece_bps = 40e6; piece_bps < 100e6; piece_bps += 50e6) {
         struct tl_facts *facts = tl_facts_create();
-        set(facts, TL_FLOW(TL_DOWNLOAD, streams_full_bps), 30e6);
-        set(facts, TL_FLOW(TL_DOWNLOAD, trains_bps), 99e6);
-        set(facts, TL_FLOW(TL_DOWNLOAD, piece_bps), piece_bps);
+        set(facts, TL_FLOW(TL_DOWNLOAD, streams_full_bps), 30e6, 0.1);
+        set(facts, TL_FLOW(TL_DOWNLOAD, trains_bps), 99e6, 0.1);
+        set(facts, TL_FLOW(TL_DOWNLOAD, piece_bps), piece_bps, 0.1);
         cr_expect_eq(tl_streams_want_again(facts, TL_DOWNLOAD), piece_bps < 50e6);
         tl_facts_destroy(facts);
     }
@@ -74,15 +76,28 @@ Test(streams_again, trains_have_to_be_a_quarter_faster)
     cr_expect(wants_both(&at));
 }
 
+/* As where others come and go: what swings beneath trains that are a tenth faster. */
+Test(streams_again, a_tenth_is_enough_where_it_swings)
+{
+    struct seen swings = {50, 50, 55.5, 48, 50, 0.3, 0.08},
+                hardly = {50, 50, 55.5, 48, 50, 0.3, 0.07},
+                below = {50, 50, 54.5, 48, 50, 0.3, 0.08},
+                at_best = {50, 50, 57, 48, 50, 0.3, 0.21};
+    cr_expect(wants_both(&swings));
+    cr_expect_not(wants_both(&hardly));
+    cr_expect_not(wants_both(&below));
+    cr_expect_not(wants_both(&at_best), "its best moments were faster than trains");
+}
+
 /* A link whose rate wanders had moments at what trains show. */
 Test(streams_again, the_best_moments_of_the_link_count_too)
 {
     struct tl_facts *facts = tl_facts_create();
-    set(facts, TL_FLOW(TL_DOWNLOAD, streams_full_bps), 50e6);
-    set(facts, TL_FLOW(TL_DOWNLOAD, trains_bps), 66e6);
-    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, full_bps), 50e6, 40e6, 61e6, "");
+    set(facts, TL_FLOW(TL_DOWNLOAD, streams_full_bps), 50e6, 0.1);
+    set(facts, TL_FLOW(TL_DOWNLOAD, trains_bps), 66e6, 0.1);
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, full_bps), 50e6, 40e6, 70e6, "");
     cr_expect_not(tl_streams_want_again(facts, TL_DOWNLOAD));
-    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, full_bps), 50e6, 40e6, 59e6, "");
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, full_bps), 50e6, 40e6, 69e6, "");
     cr_expect(tl_streams_want_again(facts, TL_DOWNLOAD));
     tl_facts_destroy(facts);
 }
@@ -91,15 +106,15 @@ Test(streams_again, the_best_moments_of_the_link_count_too)
 Test(streams_again, what_a_buffer_held_differs_by_that)
 {
     struct tl_facts *facts = tl_facts_create();
-    set(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 137e6);
-    set(facts, TL_FLOW(TL_DOWNLOAD, streams_goodput_bps), 271e6);
-    set(facts, TL_FLOW(TL_DOWNLOAD, queue_standing_ratio), 0.9);
+    set(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 137e6, 0.1);
+    set(facts, TL_FLOW(TL_DOWNLOAD, streams_goodput_bps), 271e6, 0.1);
+    set(facts, TL_FLOW(TL_DOWNLOAD, queue_standing_ratio), 0.9, 0.1);
     cr_expect(tl_streams_want_again(facts, TL_DOWNLOAD));
-    set(facts, TL_FLOW(TL_DOWNLOAD, ledger_sndbuf_ratio), 0.87);
+    set(facts, TL_FLOW(TL_DOWNLOAD, ledger_sndbuf_ratio), 0.87, 0.1);
     cr_expect_not(tl_streams_want_again(facts, TL_DOWNLOAD));
-    set(facts, TL_FLOW(TL_DOWNLOAD, streams_full_bps), 271e6);
-    set(facts, TL_FLOW(TL_DOWNLOAD, full_bps), 137e6);
-    set(facts, TL_FLOW(TL_DOWNLOAD, trains_bps), 500e6);
+    set(facts, TL_FLOW(TL_DOWNLOAD, streams_full_bps), 271e6, 0.1);
+    set(facts, TL_FLOW(TL_DOWNLOAD, full_bps), 137e6, 0.1);
+    set(facts, TL_FLOW(TL_DOWNLOAD, trains_bps), 500e6, 0.1);
     cr_expect(tl_streams_want_again(facts, TL_DOWNLOAD), "whose the rest is stays open");
     tl_facts_destroy(facts);
 }

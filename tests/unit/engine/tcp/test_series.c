@@ -244,6 +244,30 @@ Test(series, a_boost_behind_a_long_slow_start_is_as_large)
                        change.excess_bytes);
 }
 
+/* In points of 50 ms: a second of slow start, and six in all. */
+static double boost(int fast_points, double fast_bps, double late_swing_ratio)
+{
+    struct tl_rate_change change;
+    series.count = 0;
+    add_points(20, 20e6, 20e6);
+    add_points(fast_points, fast_bps, 25e6);
+    for (int i = 20 + fast_points; i < 120; i++)
+        add_point(60e6 * (1 + (i / 4 % 2 ? late_swing_ratio : -late_swing_ratio)), 60e6, 0);
+    tl_series_rate_change(&series, &change);
+    return change.ratio;
+}
+
+/* Of 6 s the last 1.5 are enough where they are even, or a third less where it is little. */
+Test(series, a_boost_may_end_late_or_be_small_where_the_rest_is_even)
+{
+    cr_expect_float_eq(boost(66, 96e6, 0), 1.6, 0.02);
+    cr_expect_float_eq(boost(66, 96e6, 0.08), 1.6, 0.02);
+    cr_expect_eq(boost(66, 96e6, 0.16), 1);
+    cr_expect_eq(boost(74, 96e6, 0), 1, "1.3 s are no rest");
+    cr_expect_float_eq(boost(44, 79e6, 0), 1.317, 0.02);
+    cr_expect_eq(boost(44, 77e6, 0), 1);
+}
+
 Test(series, what_others_leave_swings_behind_the_fall)
 {
     struct tl_rate_change change;

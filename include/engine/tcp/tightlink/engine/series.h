@@ -92,7 +92,8 @@ void tl_series_losses(const struct tl_series *series, int64_t from_ns, int64_t t
                       struct tl_loss_pattern *ret_pattern);
 
 /* The one lasting fall of the rate, if there is one: a stretch faster than 1.3 times the rest,
- * then never again; the rest lasts half the test or 2 s and varies by less than a quarter.
+ * then never again; the rest lasts 2 s and varies by less than a quarter, or 1.5 s and by less than
+ * a tenth.
  * ratio is 1 where there is none. */
 struct tl_rate_change {
     double ratio;      /* before_bps / after_bps */

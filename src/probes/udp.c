@@ -398,6 +398,7 @@ static enum tl_status measure(struct climb *climb)
     double dispersion_bps = (double)NAN;
     const char *reason = "trains left no faster than they arrived, or did not arrive whole";
     enum tl_status status = find_knee(climb);
+    udp_search_settle(&climb->search);
     double rate_bps = climb->search.low_bps;
     udp_room_release(&climb->room);
     set_knee(climb);

@@ -24,12 +24,21 @@ double udp_search_next(const struct udp_search *search)
 void udp_search_take(struct udp_search *search, double rate_bps, bool passed)
 {
     if (passed) {
+        search->next_bps = fmax(search->next_bps, fmin(search->low_bps, rate_bps));
         search->low_bps = fmax(search->low_bps, rate_bps);
         return;
     }
     if (rate_bps <= search->low_bps)
         search->low_bps = 0;
+    if (rate_bps <= search->next_bps)
+        search->next_bps = 0;
     search->high_bps = fmin(search->high_bps, rate_bps);
+}
+
+void udp_search_settle(struct udp_search *search)
+{
+    if (search->low_bps <= 0)
+        search->low_bps = search->next_bps;
 }
 
 bool udp_search_has_knee(const struct udp_search *search)

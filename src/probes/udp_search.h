@@ -13,6 +13,7 @@
 struct udp_search {
     double start_bps, max_bps;
     double low_bps;  /* highest that passed; 0 = none yet */
+    double next_bps; /* the next lower one that passed; 0 = none */
     double high_bps; /* lowest that did not pass; INFINITY = none yet */
 };
 
@@ -25,6 +26,10 @@ double udp_search_next(const struct udp_search *search);
  * the first time) says that what passed before it may have been lucky, too: the search goes on
  * below. */
 void udp_search_take(struct udp_search *search, double rate_bps, bool passed);
+
+/* Where the search has to end before it went on below: the next lower rate that passed counts,
+ * though it was tried once only. */
+void udp_search_settle(struct udp_search *search);
 
 /* Some rate passed and some higher one did not. */
 bool udp_search_has_knee(const struct udp_search *search);

@@ -65,3 +65,24 @@ Test(udp_search, a_rate_that_fails_the_second_time_is_taken_back)
     cr_expect_leq(search.low_bps, 40e6);
     cr_expect_gt(search.low_bps, 40e6 / UDP_SEARCH_WIDTH - 1);
 }
+
+/* As when time runs out behind a rate that was taken back: the one below it is not forgotten. */
+Test(udp_search, what_passed_below_counts_where_the_search_ends)
+{
+    struct udp_search search;
+    udp_search_begin(&search, 1e6, 20e9);
+    udp_search_take(&search, 1e6, true);
+    udp_search_take(&search, 8e6, true);
+    udp_search_take(&search, 16e6, false);
+    udp_search_take(&search, 11e6, true);
+    udp_search_settle(&search);
+    cr_expect_eq(search.low_bps, 11e6);
+    udp_search_take(&search, 11e6, false);
+    cr_expect_eq(search.low_bps, 0, "the search goes on below");
+    udp_search_settle(&search);
+    cr_expect_eq(search.low_bps, 8e6);
+    cr_expect_eq(search.high_bps, 11e6);
+    udp_search_take(&search, 8e6, false);
+    udp_search_settle(&search);
+    cr_expect_eq(search.low_bps, 0, "nothing is known to pass");
+}

@@ -4,8 +4,8 @@
 
 #include "streams_again.h"
 
-/* In Mb/s; NAN: not known. The percentiles of a full link lie a twentieth from its median, or as
- * said. */
+/* In Mb/s; NAN: not known. off_ratio: how far from its median the percentiles of a full link lie.
+ */
 struct seen {
     double one_full, many_full, trains, one, many, standing_ratio, off_ratio;
 };
@@ -21,8 +21,7 @@ static void set(struct tl_facts *facts, struct tl_fact_key key, double value, do
 static bool wants(enum tl_direction direction, const struct seen *seen)
 {
     struct tl_facts *facts = tl_facts_create();
-    double off_ratio = seen->off_ratio > 0 ? seen->off_ratio : 0.05;
-    set(facts, TL_FLOW(direction, full_bps), seen->one_full * 1e6, off_ratio);
+    set(facts, TL_FLOW(direction, full_bps), seen->one_full * 1e6, seen->off_ratio);
     set(facts, TL_FLOW(direction, streams_full_bps), seen->many_full * 1e6, 0.05);
     set(facts, TL_FLOW(direction, trains_bps), seen->trains * 1e6, 0);
     set(facts, TL_FLOW(direction, goodput_bps), seen->one * 1e6, 0.1);
@@ -44,7 +43,7 @@ static bool wants_both(const struct seen *seen)
 
 Test(streams_again, a_link_that_trains_pass_far_faster_is_looked_at_again)
 {
-    struct seen far_faster = {50, 52, 66, 48, 50, 0.3};
+    struct seen far_faster = {50, 52, 66, 48, 50, 0.3, 0.05};
     cr_expect(wants_both(&far_faster));
 }
 
@@ -64,14 +63,14 @@ Test(streams_again, one_that_kept_no_queue_is_compared_by_what_it_got)
 /* By either of the two: the better one tells what the link was seen to carry. */
 Test(streams_again, a_link_that_was_once_as_fast_as_trains_is_not)
 {
-    struct seen one = {66, 50, 66, 48, 50, 0.3}, many = {50, 66, 66, 48, 50, 0.3};
+    struct seen one = {66, 50, 66, 48, 50, 0.3, 0.05}, many = {50, 66, 66, 48, 50, 0.3, 0.05};
     cr_expect_not(wants_both(&one));
     cr_expect_not(wants_both(&many));
 }
 
 Test(streams_again, trains_have_to_be_a_quarter_faster)
 {
-    struct seen below = {50, 50, 62, 48, 50, 0.3}, at = {50, 50, 62.5, 48, 50, 0.3};
+    struct seen below = {50, 50, 62, 48, 50, 0.3, 0.05}, at = {50, 50, 62.5, 48, 50, 0.3, 0.05};
     cr_expect_not(wants_both(&below));
     cr_expect(wants_both(&at));
 }
@@ -121,9 +120,9 @@ Test(streams_again, what_a_buffer_held_differs_by_that)
 
 Test(streams_again, what_was_not_measured_asks_for_nothing)
 {
-    struct seen one = {NAN, 50, 100, 48, 50, 0.3}, many = {50, NAN, 100, 48, 50, 0.3},
-                trains = {50, 50, NAN, 48, 50, 0.3}, rates = {50, 50, 50, NAN, 50, 1},
-                standing = {50, 50, 50, 10, 50, NAN};
+    struct seen one = {NAN, 50, 100, 48, 50, 0.3, 0.05}, many = {50, NAN, 100, 48, 50, 0.3, 0.05},
+                trains = {50, 50, NAN, 48, 50, 0.3, 0.05}, rates = {50, 50, 50, NAN, 50, 1, 0.05},
+                standing = {50, 50, 50, 10, 50, NAN, 0.05};
     cr_expect_not(wants_both(&one));
     cr_expect_not(wants_both(&many));
     cr_expect_not(wants_both(&trains));
@@ -133,8 +132,8 @@ Test(streams_again, what_was_not_measured_asks_for_nothing)
 
 Test(streams_again, rates_far_apart_are_looked_at_again_where_the_link_had_a_queue)
 {
-    struct seen more = {50, 50, 50, 30, 40, 0.5}, less = {50, 50, 50, 40, 30, 0.5},
-                no_queue = {50, 50, 50, 30, 40, 0.4}, alike = {50, 50, 50, 30, 38, 0.7};
+    struct seen more = {50, 50, 50, 30, 40, 0.5, 0.05}, less = {50, 50, 50, 40, 30, 0.5, 0.05},
+                no_queue = {50, 50, 50, 30, 40, 0.4, 0.05}, alike = {50, 50, 50, 30, 38, 0.7, 0.05};
     cr_expect(wants_both(&more));
     cr_expect(wants_both(&less));
     cr_expect_not(wants_both(&no_queue));
@@ -143,8 +142,8 @@ Test(streams_again, rates_far_apart_are_looked_at_again_where_the_link_had_a_que
 
 Test(streams_again, several_find_no_more_where_one_kept_the_link_full)
 {
-    struct seen more = {50, 50, 50, 30, 35, 0.8}, less = {50, 50, 50, 35, 30, 0.8},
-                scatter = {50, 50, 50, 30, 34, 0.9};
+    struct seen more = {50, 50, 50, 30, 35, 0.8, 0.05}, less = {50, 50, 50, 35, 30, 0.8, 0.05},
+                scatter = {50, 50, 50, 30, 34, 0.9, 0.05};
     cr_expect(wants_both(&more));
     cr_expect_not(wants_both(&less));
     cr_expect_not(wants_both(&scatter));

@@ -10,6 +10,8 @@
 
 /* From this gain on a fix is worth a word in the first lines. */
 #define WORTH_SAYING 1.1
+/* A limit below this share of what was measured is what comes later, and no scatter of either. */
+#define LASTING_RATIO 0.9
 /* Reasons that the first lines have room for. */
 #define HEAD_REASONS 2
 
@@ -62,6 +64,20 @@ double text_measured_bps(const struct text_source *source)
     return tl_round_known(source->findings->verdict.measured_bps, measured_doubt(source));
 }
 
+/* The test itself went faster than the limit, as behind a shaper that grants a fast start. */
+static bool is_less_later(const struct tl_verdict *verdict)
+{
+    return verdict->ceiling_bps > 0 && verdict->ceiling_bps < LASTING_RATIO * verdict->measured_bps;
+}
+
+/* How long 10 GB take as things are. */
+static const char *file_time_now(const struct text_source *source, char ret_text[32])
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    return plain_file_time(
+        is_less_later(verdict) ? verdict->ceiling_bps : text_measured_bps(source), ret_text);
+}
+
 const char *text_measured_rate(const struct text_source *source, char ret_text[TL_UNIT_TEXT_SIZE])
 {
     return tl_format_bps_known(text_measured_bps(source), measured_doubt(source), ret_text);
@@ -94,25 +110,36 @@ const char *text_predicted_rate(const struct text_source *source, double bps, bo
     return tl_format_bps_known(text_predicted_bps(source, bps, at_least), doubt, ret_text);
 }
 
+/* ": 96.1 Mb/s instead of about 930 Mb/s", " to 96.1 Mb/s" or " to 20 Mb/s in the long run" */
+static void add_limit_rates(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
+    text_measured_rate(source, now);
+    if (promised(source) > 0)
+        tl_buf_addf(out, ": %s instead of %s %s", now,
+                    verdict->fixed_at_least ? "at least" : "about",
+                    text_predicted_rate(source, verdict->fixed_bps, verdict->fixed_at_least, then));
+    else if (is_less_later(verdict))
+        tl_buf_addf(out, " to %s in the long run",
+                    text_predicted_rate(source, verdict->ceiling_bps, false, then));
+    else
+        tl_buf_addf(out, " to %s", now);
+}
+
 /* "This PC limits the download: 96.1 Mb/s instead of about 930 Mb/s." Says no more than the
  * verdict's place, direction, confidence and rates. */
 static void add_limit(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
-    bool gain = promised(source) > 0;
-    text_measured_rate(source, now);
-    text_predicted_rate(source, verdict->fixed_bps, verdict->fixed_at_least, then);
     plain_add_place(source, verdict->segment, true, out);
-    tl_buf_addf(out, " %slimits the %s%s %s%s%s.",
+    tl_buf_addf(out, " %slimits the %s",
                 verdict->confidence >= TL_CONFIDENCE_HIGH     ? ""
                 : verdict->confidence >= TL_CONFIDENCE_MEDIUM ? "probably "
                                                               : "possibly ",
-                tl_direction_name(verdict->direction), gain ? ":" : " to", now,
-                !gain                     ? ""
-                : verdict->fixed_at_least ? " instead of at least "
-                                          : " instead of about ",
-                gain ? then : "");
+                tl_direction_name(verdict->direction));
+    add_limit_rates(source, out);
+    tl_buf_adds(out, ".");
 }
 
 /* "We do not know yet what holds the download at 96.1 Mb/s; 900 Mb/s were asked for." */
@@ -212,14 +239,12 @@ void text_add_consequence(const struct text_source *source, struct tl_buf *out)
         tl_buf_addf(out, "No rate was measured.%s", unknown);
     else if (promised(source) > 0)
         tl_buf_addf(out, "A 10 GB file takes about %s now, and %s %s after the fix.",
-                    plain_file_time(text_measured_bps(source), now),
-                    verdict->fixed_at_least ? "at most" : "about",
+                    file_time_now(source, now), verdict->fixed_at_least ? "at most" : "about",
                     plain_file_time(promised(source), then));
     else if (verdict->broken) /* a rate that was broken off says nothing of a file */
         tl_buf_adds(out, "What a fix brings is not known yet.");
     else if (counts(verdict))
-        tl_buf_addf(out, "A 10 GB file takes about %s.%s",
-                    plain_file_time(text_measured_bps(source), now), unknown);
+        tl_buf_addf(out, "A 10 GB file takes about %s.%s", file_time_now(source, now), unknown);
 }
 
 void text_add_file_times(const struct text_source *source, struct tl_buf *out)
@@ -228,7 +253,7 @@ void text_add_file_times(const struct text_source *source, struct tl_buf *out)
     char now[32], then[32];
     if (!counts(verdict))
         return;
-    tl_buf_addf(out, "about %s now", plain_file_time(text_measured_bps(source), now));
+    tl_buf_addf(out, "about %s now", file_time_now(source, now));
     if (promised(source) > 0)
         tl_buf_addf(out, ", %s %s after the fix", verdict->fixed_at_least ? "at most" : "about",
                     plain_file_time(promised(source), then));

@@ -2,6 +2,7 @@
 #include "flow_facts.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "received.h"
 #include "tightlink/base/stats.h"
@@ -39,6 +40,15 @@ void tl_flow_set_text(struct tl_facts *facts, struct tl_fact_key key, const char
         tl_facts_set_text(facts, key, value, "");
     else
         tl_facts_set_unknown(facts, key, "the sender did not tell it");
+}
+
+void tl_flow_set_port(struct tl_facts *facts, struct tl_fact_key key,
+                      const struct tl_tcp_result *result)
+{
+    char text[sizeof "65535"] = "";
+    if (result->near_ports[0])
+        snprintf(text, sizeof text, "%u", result->near_ports[0]);
+    tl_flow_set_text(facts, key, text);
 }
 
 void tl_flow_set_loss(struct tl_facts *facts, enum tl_direction direction, struct tl_flow_loss loss,

@@ -18,6 +18,9 @@ void tl_flow_explain_unknown(struct tl_facts *facts, struct tl_fact_key key, con
 /* No rate, because nobody answered. */
 void tl_flow_set_unanswered(struct tl_facts *facts, enum tl_direction direction);
 void tl_flow_set_text(struct tl_facts *facts, struct tl_fact_key key, const char *value);
+/* The client's port of a test of one connection, as this PC sees it. */
+void tl_flow_set_port(struct tl_facts *facts, struct tl_fact_key key,
+                      const struct tl_tcp_result *result);
 
 /* Sets a count of losses and its ratio to all segments with Poisson bounds:
  * TL_FLOW_LOSS(paced_retrans) is paced_retrans_count and paced_retrans_ratio. */

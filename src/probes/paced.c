@@ -48,6 +48,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     const struct tl_sample_log *log = &result->sender.logs[0];
     struct tl_flow_stats paced, *sender = &paced;
     tl_flow_stats(log, tl_paced_begin_ns(log), INT64_MAX, &paced);
+    tl_flow_set_port(facts, TL_FLOW(direction, paced_client_port), result);
     tl_flow_set(facts, TL_FLOW(direction, paced_offered_bps), (double)result->spec.pacing_bps, "");
     tl_flow_set(facts, TL_FLOW(direction, paced_goodput_bps),
                 steady->rate.valid ? steady->rate.goodput_bps : (double)NAN,
@@ -66,6 +67,7 @@ static void set_near_facts(struct tl_facts *facts, enum tl_direction direction,
     const char *reason = "the sender's kernel does not tell it";
     const struct tl_steady *steady = &result->steady;
     const struct tl_flow_stats *sender = &steady->sender;
+    tl_flow_set_port(facts, TL_FLOW(direction, paced_near_client_port), result);
     tl_flow_set(facts, TL_FLOW(direction, paced_near_offered_bps), (double)result->spec.pacing_bps,
                 "");
     tl_flow_set_text(facts, TL_FLOW(direction, paced_near_cc), result->sender.congestion);

@@ -43,6 +43,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
 {
     const struct tl_steady *steady = &result->steady;
     tl_flow_set_stream(facts, direction, steady, result->sender.congestion);
+    tl_flow_set_port(facts, TL_FLOW(direction, client_port), result);
     tl_flow_set_series(facts, direction, &result->sender.logs[0], &steady->rate);
     tl_flow_set_loaded(facts, direction, &beside->load);
     tl_flow_set_queue(facts, direction, TL_FLOW_QUEUE(), &beside->queue);

@@ -96,6 +96,20 @@ Test(flow_facts, counts_of_loss_have_poisson_bounds)
     cr_expect(fact.state == TL_FACT_UNKNOWN);
 }
 
+Test(flow_facts, a_connection_is_named_by_its_port_where_it_is_known)
+{
+    const struct tl_fact_key key = TL_FLOW(TL_UPLOAD, client_port);
+    struct tl_fact fact;
+    struct tl_tcp_result result = {.near_ports = {40001, 40003}};
+    tl_flow_set_port(facts, key, &result);
+    tl_facts_get(facts, key, &fact);
+    cr_expect_str_eq(fact.text, "40001");
+    result.near_ports[0] = 0;
+    tl_flow_set_port(facts, key, &result);
+    tl_facts_get(facts, key, &fact);
+    cr_expect_eq(fact.state, TL_FACT_UNKNOWN);
+}
+
 Test(flow_facts, stages_to_compare_with_use_their_own_names)
 {
     static const char *const prefixes[] = {"streams", "window"};

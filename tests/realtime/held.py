@@ -15,13 +15,14 @@ LATE_S = 0.02  # that any machine may be late
 
 def watch(shared, parent):
     """Until the parent is gone: adds up by how much each tick was late."""
-    total = 0.0
+    total, ticked = 0.0, time.monotonic()
     while os.getppid() == parent:
-        due = time.monotonic() + TICK_S
         time.sleep(TICK_S)
-        late = time.monotonic() - due
+        now = time.monotonic()  # the only one of a tick: no moment lies between two
+        late = now - ticked - TICK_S
         total += late if late > LATE_S else 0
-        shared[:16] = struct.pack("dd", total, time.monotonic())
+        ticked = now
+        shared[:16] = struct.pack("dd", total, ticked)
 
 
 class Held:

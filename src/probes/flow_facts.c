@@ -45,10 +45,12 @@ void tl_flow_set_text(struct tl_facts *facts, struct tl_fact_key key, const char
 void tl_flow_set_port(struct tl_facts *facts, struct tl_fact_key key,
                       const struct tl_tcp_result *result)
 {
-    char text[sizeof "65535"] = "";
+    char text[sizeof "65535"];
+    snprintf(text, sizeof text, "%u", result->near_ports[0]);
     if (result->near_ports[0])
-        snprintf(text, sizeof text, "%u", result->near_ports[0]);
-    tl_flow_set_text(facts, key, text);
+        tl_facts_set_text(facts, key, text, "");
+    else
+        tl_facts_set_unknown(facts, key, "the connection's port is not known");
 }
 
 void tl_flow_set_loss(struct tl_facts *facts, enum tl_direction direction, struct tl_flow_loss loss,

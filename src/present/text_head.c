@@ -40,13 +40,25 @@ static bool limits_here(const struct tl_verdict *verdict, const struct tl_run *r
            !(verdict->measured_bps >= run->goal.bps);
 }
 
+/* The test itself went faster than the limit, as behind a shaper that grants a fast start. */
+static bool is_less_later(const struct tl_verdict *verdict)
+{
+    return verdict->ceiling_bps > 0 && verdict->ceiling_bps < LASTING_RATIO * verdict->measured_bps;
+}
+
+/* What a long transfer gets as things are. */
+static double lasting_bps(const struct tl_verdict *verdict)
+{
+    return is_less_later(verdict) ? verdict->ceiling_bps : verdict->measured_bps;
+}
+
 /* The rate after the fix, as it is named, where it is worth a word and may be promised; else NAN.
  */
 static double promised(const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     bool say = verdict->state == TL_LIMITED && verdict->fixed_promised &&
-               verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps;
+               verdict->fixed_bps >= WORTH_SAYING * lasting_bps(verdict);
     return say ? text_predicted_bps(source, verdict->fixed_bps, verdict->fixed_at_least)
                : (double)NAN;
 }
@@ -62,12 +74,6 @@ static double measured_doubt(const struct text_source *source)
 double text_measured_bps(const struct text_source *source)
 {
     return tl_round_known(source->findings->verdict.measured_bps, measured_doubt(source));
-}
-
-/* The test itself went faster than the limit, as behind a shaper that grants a fast start. */
-static bool is_less_later(const struct tl_verdict *verdict)
-{
-    return verdict->ceiling_bps > 0 && verdict->ceiling_bps < LASTING_RATIO * verdict->measured_bps;
 }
 
 /* How long 10 GB take as things are. */
@@ -110,21 +116,16 @@ const char *text_predicted_rate(const struct text_source *source, double bps, bo
     return tl_format_bps_known(text_predicted_bps(source, bps, at_least), doubt, ret_text);
 }
 
-/* ": 96.1 Mb/s instead of about 930 Mb/s", " to 96.1 Mb/s" or " to 20 Mb/s in the long run" */
-static void add_limit_rates(const struct text_source *source, struct tl_buf *out)
+/* "20 Mb/s in the long run" where the test was faster; else the rate of the test. */
+static void add_lasting_rate(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
-    text_measured_rate(source, now);
-    if (promised(source) > 0)
-        tl_buf_addf(out, ": %s instead of %s %s", now,
-                    verdict->fixed_at_least ? "at least" : "about",
-                    text_predicted_rate(source, verdict->fixed_bps, verdict->fixed_at_least, then));
-    else if (is_less_later(verdict))
-        tl_buf_addf(out, " to %s in the long run",
-                    text_predicted_rate(source, verdict->ceiling_bps, false, then));
+    char rate[TL_UNIT_TEXT_SIZE];
+    if (is_less_later(verdict))
+        tl_buf_addf(out, "%s in the long run",
+                    text_predicted_rate(source, verdict->ceiling_bps, false, rate));
     else
-        tl_buf_addf(out, " to %s", now);
+        tl_buf_adds(out, text_measured_rate(source, rate));
 }
 
 /* "This PC limits the download: 96.1 Mb/s instead of about 930 Mb/s." Says no more than the
@@ -132,13 +133,18 @@ static void add_limit_rates(const struct text_source *source, struct tl_buf *out
 static void add_limit(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
+    char then[TL_UNIT_TEXT_SIZE];
+    bool gain = promised(source) > 0;
     plain_add_place(source, verdict->segment, true, out);
-    tl_buf_addf(out, " %slimits the %s",
+    tl_buf_addf(out, " %slimits the %s%s ",
                 verdict->confidence >= TL_CONFIDENCE_HIGH     ? ""
                 : verdict->confidence >= TL_CONFIDENCE_MEDIUM ? "probably "
                                                               : "possibly ",
-                tl_direction_name(verdict->direction));
-    add_limit_rates(source, out);
+                tl_direction_name(verdict->direction), gain ? ":" : " to");
+    add_lasting_rate(source, out);
+    if (gain)
+        tl_buf_addf(out, " instead of %s %s", verdict->fixed_at_least ? "at least" : "about",
+                    text_predicted_rate(source, verdict->fixed_bps, verdict->fixed_at_least, then));
     tl_buf_adds(out, ".");
 }
 
@@ -309,6 +315,9 @@ void text_add_rates(const struct text_source *source, struct tl_buf *out)
         add_rate(&line, "asked", tl_format_bps(source->run->goal.bps, text));
     if (verdict->measured_bps > 0)
         add_rate(&line, "got", text_measured_rate(source, text));
+    if (is_less_later(verdict))
+        add_rate(&line, "in the long run",
+                 text_predicted_rate(source, verdict->ceiling_bps, false, text));
     if (promised(source) > 0)
         add_rate(&line, verdict->fixed_at_least ? "possible at least" : "possible",
                  text_predicted_rate(source, verdict->fixed_bps, verdict->fixed_at_least, text));

@@ -72,21 +72,34 @@ Test(text, what_a_better_path_would_carry_is_not_promised)
     free(text);
 }
 
-/* As behind a shaper whose fast start outlasts the test. */
+/* As behind a shaper whose fast start outlasts the test: what was seen is then what a fix brings.
+ */
 Test(text, what_a_long_transfer_gets_is_said_where_the_test_was_faster)
 {
-    struct fixture fixture;
-    struct tl_text_style style = {120, false, false};
-    struct tl_buf out = TL_BUF_INIT;
-    cr_assert(fixture_make("capacity", &fixture));
-    fixture.findings.verdict.ceiling_bps = 20e6;
-    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
-              TL_OK);
-    const char *text = tl_buf_text(&out);
-    cr_expect(strstr(text, "limits the download to 20 Mb/s in the long run."), "%s", text);
-    cr_expect(strstr(text, "A 10 GB file takes about 1 h 7 min."), "%s", text);
-    tl_buf_finish(&out);
-    fixture_finish(&fixture);
+    static const char *const heads[] = {
+        "limits the download to 20 Mb/s in the long run.\n",
+        "limits the download: 20 Mb/s in the long run instead of about 48 Mb/s.\n"};
+    static const char *const times[] = {
+        "A 10 GB file takes about 1 h 7 min. ",
+        "A 10 GB file takes about 1 h 7 min now, and about 28 min after the fix.\n"};
+    for (int promised = 0; promised < 2; promised++) {
+        struct fixture fixture;
+        struct tl_text_style style = {120, false, false};
+        struct tl_buf out = TL_BUF_INIT;
+        cr_assert(fixture_make("capacity", &fixture));
+        fixture.findings.verdict.ceiling_bps = 20e6;
+        fixture.findings.verdict.fixed_bps = 48e6;
+        fixture.findings.verdict.fixed_at_least = false;
+        fixture.findings.verdict.fixed_promised = promised;
+        cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+                  TL_OK);
+        const char *text = tl_buf_text(&out);
+        cr_expect(strstr(text, heads[promised]), "%s", text);
+        cr_expect(strstr(text, times[promised]), "%s", text);
+        cr_expect(strstr(text, "got 47.9 Mb/s, in the long run 20 Mb/s, "), "%s", text);
+        tl_buf_finish(&out);
+        fixture_finish(&fixture);
+    }
 }
 
 /* Where no run can be made again (a path made by hand) and no next limit was measured. */

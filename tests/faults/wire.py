@@ -295,8 +295,9 @@ class Session(Connection):
         return end
 
     def run(self, pump_seconds=20, enough=0, **test):
-        """A whole test, or one that is stopped once so many SAMPLES have come; returns what was
-        granted, TEST_END, bytes moved here and SAMPLES."""
+        """A whole test, or one that is stopped once so many SAMPLES have come: its streams stay
+        open until TEST_END, as one that is cut may be seen before STOP is. Returns what was granted,
+        TEST_END, bytes moved here and SAMPLES."""
         granted = self.ask(**test)
         streams = self.open_streams(granted)
         self.start(granted)
@@ -311,7 +312,7 @@ class Session(Connection):
         live = list(streams)
         while end is None:
             assert time.monotonic() < limit, "the test does not end"
-            if upload and live and time.monotonic() > stop_at:
+            if upload and live and not stopped and time.monotonic() > stop_at:
                 for data in live:
                     data.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                            struct.pack("ii", 1, 0))
@@ -320,7 +321,7 @@ class Session(Connection):
             if time.monotonic() - pinged > 0.1:
                 pinged = time.monotonic()
                 self.ping()
-            writers = live if upload else []
+            writers = live if upload and not stopped else []
             readable, writable, _ = select.select([self.socket] + live, writers, [], 0.1)
             for data in live[:]:
                 try:
@@ -339,7 +340,7 @@ class Session(Connection):
                 kind, payload = self.read()
                 samples += kind == SAMPLES
                 if 0 < enough <= samples and not stopped:
-                    stopped, stop_at = True, time.monotonic()
+                    stopped = True
                     self.send(frame(STOP, struct.pack(">I", granted["test_id"])))
                 if kind == TEST_END:
                     self.buffer = frame(kind, payload) + self.buffer

@@ -89,13 +89,40 @@ static double lost_ratio(const struct tl_facts *facts, enum tl_direction directi
                 number(facts, TL_FLOW(direction, streams_retrans_ratio)));
 }
 
-bool tl_probe_paced_again(const struct tl_facts *facts, enum tl_direction direction)
+static bool second_tells_more(const struct tl_facts *facts, enum tl_direction direction)
 {
     double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
     double best_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
     return best_bps >= NEAR_GAIN * one_bps && lost_ratio(facts, direction) > 0 &&
-           isfinite(number(facts, TL_FLOW(direction, paced_retrans_ratio))) &&
            isnan(number(facts, TL_FLOW(direction, paced_near_goodput_bps)));
+}
+
+bool tl_probe_paced_again(const struct tl_facts *facts, enum tl_direction direction)
+{
+    return second_tells_more(facts, direction) &&
+           isfinite(number(facts, TL_FLOW(direction, paced_retrans_ratio)));
+}
+
+static bool has_vanished(const struct tl_facts *facts, enum tl_direction direction)
+{
+    return number(facts, TL_FLOW(direction, paced_retrans_ratio)) <
+           VANISHED * lost_ratio(facts, direction);
+}
+
+static int64_t second_ns(const struct tl_facts *facts, bool vanished)
+{
+    return (vanished ? NEAR_NS : COUNT_MAX_NS) +
+           (int64_t)(NEAR_RTTS * tl_facts_number(facts, TL_PATH(rtt_min_ns), 0));
+}
+
+int64_t tl_probe_paced_ns(const struct tl_facts *facts, enum tl_direction direction,
+                          int64_t first_ns)
+{
+    bool first_is_known = isfinite(number(facts, TL_FLOW(direction, paced_retrans_ratio)));
+    bool vanished = !first_is_known || has_vanished(facts, direction);
+    int64_t first = first_ns < FIRST_MAX_NS ? first_ns : FIRST_MAX_NS;
+    return (first_is_known ? 0 : first) +
+           (second_tells_more(facts, direction) ? second_ns(facts, vanished) : 0);
 }
 
 /* The second stream. */
@@ -103,13 +130,10 @@ static void plan_second(const struct tl_facts *facts, enum tl_direction directio
                         struct tl_tcp_spec *spec)
 {
     double best_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
-    double lost = lost_ratio(facts, direction);
-    double left = number(facts, TL_FLOW(direction, paced_retrans_ratio));
-    double rtt_ns = tl_facts_number(facts, TL_PATH(rtt_min_ns), 0);
-    bool vanished = left < VANISHED * lost;
+    bool vanished = has_vanished(facts, direction);
     spec->pacing_bps = (uint64_t)(best_bps * (vanished ? NEAR_RATIO : COUNT_RATIO));
     spec->enough.lost_events = vanished ? 0 : COUNT_LOSSES;
-    spec->duration_ns = (vanished ? NEAR_NS : COUNT_MAX_NS) + (int64_t)(NEAR_RTTS * rtt_ns);
+    spec->duration_ns = second_ns(facts, vanished);
     if (!vanished)
         snprintf(spec->congestion, sizeof spec->congestion, "bbr");
 }

@@ -159,6 +159,7 @@ static void cost_paced(const struct tl_plan_state *state, enum tl_direction dire
     if (!(ns > (double)TL_STAGE_WORTH_NS))
         ns = (double)TL_STAGE_WORTH_NS;
     loading(state, ns > (double)PACED_MAX_NS ? PACED_MAX_NS : (int64_t)ns, ret_cost);
+    ret_cost->expected_ns = tl_probe_paced_ns(state->facts, direction, ret_cost->time_ns);
 }
 
 /* Once it is known the rate ends the trial. Until then it lasts, where many streams fall from slow
@@ -181,6 +182,10 @@ static void cost_both_ways(const struct tl_plan_state *state, enum tl_direction 
     loading(state, tl_plan_both_ways_ns(path_rtt_ns(state)), ret_cost);
 }
 
+/* Most often less than the most: what was learnt of the rate spares steps. */
+#define UDP_EXPECTED_NS   (8 * TL_NS_PER_S)
+#define UDP_EXPECTED_RTTS 25
+
 /* Some twenty steps of a third of a second with two round trips and a grace each; a stranger takes
  * eight to agree on a test and to end it. */
 static void cost_udp(const struct tl_plan_state *state, enum tl_direction direction,
@@ -189,6 +194,8 @@ static void cost_udp(const struct tl_plan_state *state, enum tl_direction direct
     double rtt_ns = path_rtt_ns(state);
     double rtts = state->far == TL_FAR_TIGHTLINK ? 50 : 170;
     loading(state, 9 * TL_NS_PER_S + (int64_t)(rtts * (rtt_ns > 0 ? rtt_ns : 0)), ret_cost);
+    if (state->far == TL_FAR_TIGHTLINK && rtt_ns > 0)
+        ret_cost->expected_ns = UDP_EXPECTED_NS + (int64_t)(UDP_EXPECTED_RTTS * rtt_ns);
 }
 
 /* Disks cost time; nothing goes over the wire. */

@@ -38,9 +38,9 @@
 #define MORE_RATIO 1.1
 /* The least that a doubt about the network counts where something else held the sender. */
 #define NETWORK_LEAST 0.25
-/* Where a queue that stood explains what it dropped, what a slow stream could tell of the losses
- * counts so much until several connections have told whether the link is full: then most often
- * nothing is left to tell. */
+/* What a stage could tell of losses counts so much until one has run that most often explains them:
+ * several connections where a queue stood, which tell whether the link is full, before a slow
+ * stream; datagrams, which tell what drops, before another congestion control that meets it. */
 #define EXPLAINED_SHARE 0.25
 
 struct weighing {
@@ -174,13 +174,26 @@ static double fitness_of_paced(const struct weighing *w)
     return fmax(network, NETWORK_LEAST) * (waits ? EXPLAINED_SHARE : 1);
 }
 
+static double fitness_of_microscope(const struct weighing *w)
+{
+    bool lost = number(w, TL_FLOW(w->direction, first_loss_ns), 0) > 0;
+    return lost && can_follow(w, TL_PLAN_UDP) ? EXPLAINED_SHARE : 1;
+}
+
 /* How much of what the stage could show is there to be seen: larger buffers show little where no
  * buffer held the stream, or where several connections reach further. */
 static double fitness(const struct weighing *w)
 {
-    if (w->index == TL_PLAN_WINDOW)
+    switch (w->index) {
+    case TL_PLAN_WINDOW:
         return buffer_limits(w) && window_reaches_further(w) ? 1 : NO_BUFFER_SHARE;
-    return w->index == TL_PLAN_PACED ? fitness_of_paced(w) : 1;
+    case TL_PLAN_PACED:
+        return fitness_of_paced(w);
+    case TL_PLAN_MICROSCOPE:
+        return fitness_of_microscope(w);
+    default:
+        return 1;
+    }
 }
 
 static void weigh_open(struct weighing *w, double open)

@@ -85,6 +85,32 @@ Test(worth, a_slow_stream_waits_for_several_where_a_queue_explains_the_losses)
     cr_expect_float_eq(alone.value, before.value, 1e-9);
 }
 
+/* A loss ended slow start early. Datagrams tell what drops, another congestion control only how it
+ * gets along with that: it waits for them, where they can be sent. */
+Test(worth, another_congestion_control_waits_for_datagrams_where_something_was_lost)
+{
+    struct tl_fact_key missing[] = {TL_FLOW(TL_DOWNLOAD, microscope_goodput_bps)};
+    struct tl_finding open[] = {{.cause = (char *)"congestion-control",
+                                 .result = TL_CANNOT_TELL,
+                                 .severity = TL_LIMITS,
+                                 .missing = missing,
+                                 .missing_count = 1}};
+    struct tl_findings findings = {.findings = open,
+                                   .finding_count = 1,
+                                   .verdict = {.state = TL_INCONCLUSIVE, .fixed_bps = (double)NAN}};
+    struct tl_plan_state state = {
+        .download = true, .have = TL_NEEDS_RESPONDER, .facts = facts, .findings = &findings};
+    struct tl_worth lossless, waiting, behind;
+    tl_worth_of(&state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &lossless);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, first_loss_ns), 6.5e8, "");
+    tl_worth_of(&state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &waiting);
+    state.done[TL_PLAN_UDP][TL_DOWNLOAD] = true;
+    tl_worth_of(&state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &behind);
+    cr_expect_lt(waiting.value, lossless.value / 3);
+    cr_expect_gt(waiting.value, 0);
+    cr_expect_float_eq(behind.value, lossless.value, 1e-9);
+}
+
 /* All causes are ruled out, one for want of what datagrams would tell: they are sent. Not where a
  * cause is open that a stage still to come could settle: that one comes first. */
 Test(worth, what_nothing_explains_is_measured_further)

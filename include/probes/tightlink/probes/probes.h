@@ -163,6 +163,10 @@ tl_probe_load_fn tl_probe_paced;
 /* Whether stage paced has another turn: its first stream is known, and of several, which were run
  * since, that a second one near their rate would tell. */
 bool tl_probe_paced_again(const struct tl_facts *facts, enum tl_direction direction);
+/* What stage paced will take, as far as is known: what is left to run of its first stream, which
+ * lasts for first_ns unless it is cut short, and of the second one, where that tells more. */
+int64_t tl_probe_paced_ns(const struct tl_facts *facts, enum tl_direction direction,
+                          int64_t first_ns);
 /* family: one short stream over the other address family of the same name. */
 tl_probe_load_fn tl_probe_family;
 /* both-ways: one stream each way at the same time, then each alone again; once, whatever the

@@ -1,6 +1,6 @@
-/* Stage udp: datagrams at rising rates up to the knee, then in trains and in bursts.
+/* Stage udp: datagrams at rising rates up to the knee, then in bursts and in trains.
  *
- *   low rate -> search (doubling, halving) -> confirmed over a second -> trains -> bursts of 8, 64
+ *   low rate -> search (doubling, halving) -> confirmed over a second -> bursts of 8, 64 -> trains
  *
  * Datagrams go one by one (GSO off), evenly paced, so that the probe makes no bursts of its
  * own but where it means to. What a queue still holds after a step that was too fast is given
@@ -247,7 +247,7 @@ static enum tl_status run_if_possible(struct climb *climb, struct tl_udp_spec *s
     return TL_OK;
 }
 
-/* --- Trains and bursts ----------------------------------------------------------------------- */
+/* --- Bursts and trains ----------------------------------------------------------------------- */
 
 static enum tl_status measure_trains(struct climb *climb, double knee_bps, double *ret_bps,
                                      const char **ret_reason)
@@ -393,6 +393,7 @@ static void set_dispersion(const struct climb *climb, double dispersion_bps, con
                 free_ratio > 1 ? 0 : 1 - free_ratio, "capacity or knee is not known");
 }
 
+/* Bursts before trains, which stage streams sent as well: where time is short they tell more. */
 static enum tl_status measure(struct climb *climb)
 {
     double dispersion_bps = (double)NAN;
@@ -404,15 +405,15 @@ static enum tl_status measure(struct climb *climb)
     set_knee(climb);
     set_pool(climb);
     if (status == TL_OK && rate_bps > 0)
-        status = measure_trains(climb, climb->sender_bursts ? start_bps(climb) : rate_bps,
-                                &dispersion_bps, &reason);
-    set_dispersion(climb, dispersion_bps, reason);
-    if (status == TL_OK && rate_bps > 0)
         status =
             measure_burst(climb, rate_bps, 8, TL_FLOW(climb->direction, udp_burst8_loss_ratio));
     if (status == TL_OK && rate_bps > 0)
         status =
             measure_burst(climb, rate_bps, 64, TL_FLOW(climb->direction, udp_burst64_loss_ratio));
+    if (status == TL_OK && rate_bps > 0)
+        status = measure_trains(climb, climb->sender_bursts ? start_bps(climb) : rate_bps,
+                                &dispersion_bps, &reason);
+    set_dispersion(climb, dispersion_bps, reason);
     return status;
 }
 
@@ -433,7 +434,7 @@ static void tell_end(const struct climb *climb, enum tl_status status)
                          tl_format_bps(climb->search.low_bps, rate));
     else if (climb->cut)
         tl_outcome_state(climb->outcome, TL_STAGE_LIMITED,
-                         "the budget ended before trains and bursts were sent");
+                         "the budget ended before all bursts and trains were sent");
 }
 
 enum tl_status tl_probe_udp(const struct tl_probe *probe, enum tl_direction direction,

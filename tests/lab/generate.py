@@ -119,14 +119,14 @@ def burst_loss(m):
 
 
 def policer(m):
-    m.rtt_ms, m.rate = min(m.rtt_ms, 120), max(m.rate, 50e6)
+    m.rtt_ms, m.rate = min(m.rtt_ms, 300), max(m.rate, 10e6)
     token = m.rate * m.uniform(0.05, 0.4)
     burst = max(20e3, token / 8 * m.uniform(0.01, 0.05))
     return m.base(f" {m.way()}policer={rate_text(token)}/{burst / 1e3:.0f}kB")
 
 
 def shaper(m):
-    m.rtt_ms, m.rate = min(m.rtt_ms, 100), min(max(m.rate, 40e6), 400e6)
+    m.rtt_ms, m.rate = min(m.rtt_ms, 250), min(max(m.rate, 20e6), 400e6)
     token = m.rate * m.uniform(0.1, 0.4)
     queue = max(50e3, token * m.rtt_ms / 1e3 / 8 * 2)
     return m.base(f" {m.way()}shaper={rate_text(token)}/{token / 8 * m.uniform(0.5, 1.5) / 1e6:.2f}MB"
@@ -150,7 +150,7 @@ def bloat(m):
 
 
 def shallow(m):
-    m.rtt_ms, m.rate = min(max(m.rtt_ms, 15), 150), min(max(m.rate, 60e6), 400e6)
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 15), 300), min(max(m.rate, 10e6), 400e6)
     bdp = m.rate * m.rtt_ms / 1e3 / 8
     return m.base(f" queue={max(6e3, bdp * log_uniform(m.chance, 0.01, 0.06)) / 1e3:.0f}kB")
 
@@ -161,7 +161,7 @@ def reorder(m):
 
 
 def per_flow(m):
-    m.rtt_ms, m.rate = min(m.rtt_ms, 80), max(m.rate, 200e6)
+    m.rtt_ms, m.rate = min(m.rtt_ms, 200), max(m.rate, 200e6)
     token = m.rate * m.uniform(0.03, 0.1)
     kind = m.chance.choice(["flow-policer", "flow-shaper"])
     burst = max(20e3, token / 8 * 0.02)

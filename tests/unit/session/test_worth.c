@@ -60,27 +60,44 @@ Test(worth, several_connections_do_not_go_before_a_larger_buffer_that_shows_more
     cr_expect_gt(several.value, TL_PLAN_WORTH_MIN, "skipped by the user");
 }
 
+/* A download whose verdict waits for one fact that would decide one cause. */
+struct undecided {
+    struct tl_fact_key missing;
+    struct tl_finding open;
+    struct tl_findings findings;
+    struct tl_plan_state state;
+};
+
+static void set_undecided(struct undecided *ret_undecided, const char *cause,
+                          struct tl_fact_key missing)
+{
+    struct undecided *one = ret_undecided;
+    *one = (struct undecided){.missing = missing};
+    one->open = (struct tl_finding){.cause = (char *)cause,
+                                    .result = TL_CANNOT_TELL,
+                                    .severity = TL_LIMITS,
+                                    .missing = &one->missing,
+                                    .missing_count = 1};
+    one->findings =
+        (struct tl_findings){.findings = &one->open,
+                             .finding_count = 1,
+                             .verdict = {.state = TL_INCONCLUSIVE, .fixed_bps = (double)NAN}};
+    one->state = (struct tl_plan_state){
+        .download = true, .have = TL_NEEDS_RESPONDER, .facts = facts, .findings = &one->findings};
+}
+
 /* A queue that stood all the time explains what it dropped. Several connections tell whether the
  * link is full, and spare the slow stream; where they cannot be run it tells by itself. */
 Test(worth, a_slow_stream_waits_for_several_where_a_queue_explains_the_losses)
 {
-    struct tl_fact_key missing[] = {TL_FLOW(TL_DOWNLOAD, paced_retrans_ratio)};
-    struct tl_finding open[] = {{.cause = (char *)"shallow-buffer",
-                                 .result = TL_CANNOT_TELL,
-                                 .severity = TL_LIMITS,
-                                 .missing = missing,
-                                 .missing_count = 1}};
-    struct tl_findings findings = {.findings = open,
-                                   .finding_count = 1,
-                                   .verdict = {.state = TL_INCONCLUSIVE, .fixed_bps = (double)NAN}};
-    struct tl_plan_state state = {
-        .download = true, .have = TL_NEEDS_RESPONDER, .facts = facts, .findings = &findings};
+    struct undecided one;
     struct tl_worth before, waiting, alone;
-    tl_worth_of(&state, TL_PLAN_PACED, TL_DOWNLOAD, &before);
+    set_undecided(&one, "shallow-buffer", TL_FLOW(TL_DOWNLOAD, paced_retrans_ratio));
+    tl_worth_of(&one.state, TL_PLAN_PACED, TL_DOWNLOAD, &before);
     tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, queue_standing_ratio), 1, "");
-    tl_worth_of(&state, TL_PLAN_PACED, TL_DOWNLOAD, &waiting);
-    state.done[TL_PLAN_STREAMS][TL_DOWNLOAD] = true;
-    tl_worth_of(&state, TL_PLAN_PACED, TL_DOWNLOAD, &alone);
+    tl_worth_of(&one.state, TL_PLAN_PACED, TL_DOWNLOAD, &waiting);
+    one.state.done[TL_PLAN_STREAMS][TL_DOWNLOAD] = true;
+    tl_worth_of(&one.state, TL_PLAN_PACED, TL_DOWNLOAD, &alone);
     cr_expect_lt(waiting.value, before.value / 3);
     cr_expect_float_eq(alone.value, before.value, 1e-9);
 }
@@ -89,23 +106,14 @@ Test(worth, a_slow_stream_waits_for_several_where_a_queue_explains_the_losses)
  * gets along with that: it waits for them, where they can be sent. */
 Test(worth, another_congestion_control_waits_for_datagrams_where_something_was_lost)
 {
-    struct tl_fact_key missing[] = {TL_FLOW(TL_DOWNLOAD, microscope_goodput_bps)};
-    struct tl_finding open[] = {{.cause = (char *)"congestion-control",
-                                 .result = TL_CANNOT_TELL,
-                                 .severity = TL_LIMITS,
-                                 .missing = missing,
-                                 .missing_count = 1}};
-    struct tl_findings findings = {.findings = open,
-                                   .finding_count = 1,
-                                   .verdict = {.state = TL_INCONCLUSIVE, .fixed_bps = (double)NAN}};
-    struct tl_plan_state state = {
-        .download = true, .have = TL_NEEDS_RESPONDER, .facts = facts, .findings = &findings};
+    struct undecided one;
     struct tl_worth lossless, waiting, behind;
-    tl_worth_of(&state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &lossless);
+    set_undecided(&one, "congestion-control", TL_FLOW(TL_DOWNLOAD, microscope_goodput_bps));
+    tl_worth_of(&one.state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &lossless);
     tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, first_loss_ns), 6.5e8, "");
-    tl_worth_of(&state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &waiting);
-    state.done[TL_PLAN_UDP][TL_DOWNLOAD] = true;
-    tl_worth_of(&state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &behind);
+    tl_worth_of(&one.state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &waiting);
+    one.state.done[TL_PLAN_UDP][TL_DOWNLOAD] = true;
+    tl_worth_of(&one.state, TL_PLAN_MICROSCOPE, TL_DOWNLOAD, &behind);
     cr_expect_lt(waiting.value, lossless.value / 3);
     cr_expect_gt(waiting.value, 0);
     cr_expect_float_eq(behind.value, lossless.value, 1e-9);

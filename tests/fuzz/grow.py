@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Grows the kept corpora with libFuzzer and minimises them.
 
-    grow.py FUZZERS BUILD SECONDS [--jobs N] [TARGET ...]
+    grow.py FUZZERS BUILD SECONDS [--jobs N] [--wall] [TARGET ...]
 
 FUZZERS: a build by clang with -Dfuzzers=true and sanitizers; BUILD: an ordinary one, whose targets
 print their seeds. Each target runs for that many seconds of processor time, however long it has to
-wait for a processor, from its seeds and its corpus; what reaches a branch that nothing smaller reaches
-is written to corpora/<target>.hex, one input a line. A target that fails leaves its input in FUZZERS
-and ends this with code 1.
+wait for a processor, from its seeds and its corpus; with --wall, for as many on the clock: `client`
+waits for its far end most of the time. What reaches a branch that nothing smaller reaches is written
+to corpora/<target>.hex, one input a line. A target that fails leaves its input in FUZZERS and ends
+this with code 1.
 
     CC=clang meson setup build/fuzz -Dfuzzers=true -Db_sanitize=address,undefined -Db_lundef=false
     ninja -C build/fuzz fuzz && ninja -C build/test fuzz
@@ -60,21 +61,22 @@ def number(pattern, text):
     return int(found[-1]) if found else 0
 
 
-def fuzz(program, folder, grown, seconds):
-    """What a target's failing run printed, else "", the inputs that it tried and its seconds."""
-    tried = spent_s = 0
-    while spent_s < seconds:
-        slice_s = min(SLICE_S, int(seconds - spent_s) + 1)
+def fuzz(program, folder, grown, seconds, wall):
+    """What a target's failing run printed, else "", the inputs that it tried and its seconds of a processor."""
+    tried = spent_s = passed_s = 0
+    while passed_s < seconds:
+        slice_s = min(SLICE_S, int(seconds - passed_s) + 1)
         code, printed, slice_spent_s = libfuzzer(program, folder, f"-max_total_time={slice_s}",
                                                  str(grown))
         if code:
             return f"exit code {code}\n{printed[-3000:]}", tried, spent_s
         tried += number(r"number_of_executed_units:\s*(\d+)", printed)
         spent_s += slice_spent_s
+        passed_s += slice_s if wall else slice_spent_s
     return "", tried, spent_s
 
 
-def grow(name, fuzzers, build, seconds):
+def grow(name, fuzzers, build, seconds, wall):
     """One target: the line that tells of it, and whether it held."""
     program, path = fuzzers / f"fuzz-{name}", CORPORA / f"{name}.hex"
     with tempfile.TemporaryDirectory() as temporary:
@@ -84,7 +86,7 @@ def grow(name, fuzzers, build, seconds):
         seeds = subprocess.run([build / f"fuzz-{name}", "--seeds"], capture_output=True, text=True,
                                check=True).stdout
         unpack(seeds.split() + (path.read_text().split() if path.exists() else []), grown)
-        failed, tried, spent_s = fuzz(program, fuzzers, grown, seconds)
+        failed, tried, spent_s = fuzz(program, fuzzers, grown, seconds, wall)
         if failed:
             return f"{name}: {failed}", False
         # By branches alone: how often each is taken would keep ten times as many.
@@ -104,6 +106,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("seconds", type=int)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--wall", action="store_true")
     parser.add_argument("target", nargs="*")
     asked = parser.parse_intermixed_args()
     fuzzers, build = (folder.resolve() / "tests" / "fuzz" for folder in (asked.fuzzers, asked.build))
@@ -113,7 +116,8 @@ def main():
         sys.exit(f"no fuzz target is in {fuzzers}")
     held = True
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        for said, good in pool.map(lambda name: grow(name, fuzzers, build, asked.seconds), names):
+        for said, good in pool.map(
+                lambda name: grow(name, fuzzers, build, asked.seconds, asked.wall), names):
             print(said, flush=True)
             held &= good
     sys.exit(0 if held else 1)

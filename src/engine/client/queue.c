@@ -198,29 +198,57 @@ static bool stands(const struct view *view, int64_t from_ns, int64_t to_ns)
 
 /* --- Rates ---------------------------------------------------------------------------------- */
 
-/* Bytes at a time, between two readings linearly. */
-static double bytes_at(const struct tl_sample_log *log, int64_t time_ns)
+/* What a stream's receiver counts: bytes in order, which stand still for a round trip behind a lost
+ * packet and then leap, or segments as they arrive. */
+enum counted { BYTES_IN_ORDER, SEGMENTS };
+
+static bool reading(const struct tl_tcp_sample *sample, enum counted counted, double *ret_count)
+{
+    if (!tl_sample_has(sample, TL_SF_app_bytes))
+        return false;
+    *ret_count = (double)(counted == SEGMENTS ? sample->data_segs_in_count : sample->app_bytes);
+    return counted == BYTES_IN_ORDER || tl_sample_has(sample, TL_SF_data_segs_in_count);
+}
+
+/* The count at a time, between two readings linearly. */
+static double count_at(const struct tl_sample_log *log, enum counted counted, int64_t time_ns)
 {
     double before_ns = 0, before = 0;
     for (size_t i = 0; i < log->count; i++) {
         const struct tl_tcp_sample *sample = &log->samples[i];
-        double at_ns = (double)sample->time_ns, bytes = (double)sample->app_bytes;
-        if (!tl_sample_has(sample, TL_SF_app_bytes) || at_ns <= before_ns || bytes < before)
+        double at_ns = (double)sample->time_ns, count = 0;
+        if (!reading(sample, counted, &count) || at_ns <= before_ns || count < before)
             continue;
         if (sample->time_ns >= time_ns)
-            return before + (bytes - before) * ((double)time_ns - before_ns) / (at_ns - before_ns);
+            return before + (count - before) * ((double)time_ns - before_ns) / (at_ns - before_ns);
         before_ns = at_ns;
-        before = bytes;
+        before = count;
     }
     return before;
+}
+
+static double between(const struct tl_sample_log *log, enum counted counted, int64_t from_ns,
+                      int64_t to_ns)
+{
+    return count_at(log, counted, to_ns) - count_at(log, counted, from_ns);
+}
+
+/* The bytes that arrived in a piece of time: its segments, where they are counted, of the size that
+ * they had on the whole. */
+static double arrived(const struct tl_sample_log *log, int64_t from_ns, int64_t to_ns)
+{
+    double segments = count_at(log, SEGMENTS, INT64_MAX);
+    if (!(segments > 0))
+        return between(log, BYTES_IN_ORDER, from_ns, to_ns);
+    return between(log, SEGMENTS, from_ns, to_ns) * count_at(log, BYTES_IN_ORDER, INT64_MAX) /
+           segments;
 }
 
 static double rate_of(const struct tl_tcp_result *result, int64_t from_ns, int64_t to_ns)
 {
     double bytes = 0;
     for (unsigned i = 0; i < result->streams; i++)
-        bytes += bytes_at(&result->receiver.logs[i], to_ns) -
-                 bytes_at(&result->receiver.logs[i], from_ns);
+        bytes += arrived(&result->receiver.logs[i], from_ns, to_ns);
     return tl_bps_from_bytes_ns(bytes, (double)(to_ns - from_ns));
 }
 

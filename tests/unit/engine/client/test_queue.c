@@ -26,6 +26,8 @@ struct path {
     double bps[2], data_ns[2], ack_ns[2], tcp_ns[2], jitter_ns;
     double burst_ns;   /* by which round trips grow within each 300 ms, and begin anew */
     double held_ratio; /* of the time, by a buffer */
+    int64_t
+        hole_ns; /* for which a lost packet, once in 700 ms, holds back what arrives behind it */
 };
 
 static int half(int64_t time_ns)
@@ -52,7 +54,7 @@ static void make_probes(const struct path *path)
 
 static void make_readings(const struct path *path)
 {
-    double bytes = 0;
+    double bytes = 0, in_order = 0;
     for (int i = 0; i < READINGS; i++) {
         int64_t at_ns = i * 50 * MS;
         bytes += path->bps[half(at_ns)] / 8 * 0.05;
@@ -61,7 +63,10 @@ static void make_readings(const struct path *path)
         sent[i] = (struct tl_tcp_sample){.time_ns = at_ns};
         tl_sample_set(&sent[i], TL_SF_rtt_ns, (uint64_t)rtt_ns);
         arrived[i] = (struct tl_tcp_sample){.time_ns = at_ns};
-        tl_sample_set(&arrived[i], TL_SF_app_bytes, (uint64_t)bytes);
+        if (at_ns % (700 * MS) >= path->hole_ns)
+            in_order = bytes;
+        tl_sample_set(&arrived[i], TL_SF_app_bytes, (uint64_t)in_order);
+        tl_sample_set(&arrived[i], TL_SF_data_segs_in_count, (uint64_t)(bytes / 1448));
     }
 }
 
@@ -158,6 +163,15 @@ Test(queue, what_a_buffer_lets_out_in_bursts_keeps_none)
     cr_assert_eq(find(&steady, true).standing_ratio, 1);
     cr_assert_eq(find(&lost, true).standing_ratio, 1);
     cr_assert_eq(find(&bursts, false).standing_ratio, 1, "no probe tells that the link was idle");
+}
+
+Test(queue, what_a_lost_packet_holds_back_has_arrived_all_the_same)
+{
+    struct path path = {
+        .bps = {40e6, 40e6}, .data_ns = {50e6, 50e6}, .tcp_ns = {50e6, 50e6}, .hole_ns = 250 * MS};
+    struct tl_queue queue = find(&path, true);
+    cr_assert_float_eq(queue.full_bps[0], 40e6, 1.5e6);
+    cr_assert_float_eq(queue.full_bps[2], 40e6, 1.5e6);
 }
 
 Test(queue, memory_tells_a_queue_from_jitter)

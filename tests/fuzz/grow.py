@@ -7,8 +7,8 @@ FUZZERS: a build by clang with -Dfuzzers=true and sanitizers; BUILD: an ordinary
 print their seeds. Each target runs for that many seconds of processor time, however long it has to
 wait for a processor, from its seeds and its corpus; with --wall, for as many on the clock: `client`
 waits for its far end most of the time. What reaches a branch that nothing smaller reaches is written
-to corpora/<target>.hex, one input a line. A target that fails leaves its input in FUZZERS and ends
-this with code 1.
+to corpora/<target>.hex, one input a line. A target that fails leaves its input and what
+it printed in FUZZERS, and ends this with code 1.
 
     CC=clang meson setup build/fuzz -Dfuzzers=true -Db_sanitize=address,undefined -Db_lundef=false
     ninja -C build/fuzz fuzz && ninja -C build/test fuzz
@@ -69,7 +69,8 @@ def fuzz(program, folder, grown, seconds, wall):
         code, printed, slice_spent_s = libfuzzer(program, folder, f"-max_total_time={slice_s}",
                                                  str(grown))
         if code:
-            return f"exit code {code}\n{printed[-3000:]}", tried, spent_s
+            program.with_suffix(".log").write_text(printed)
+            return f"exit code {code}, see {program}.log\n{printed[-3000:]}", tried, spent_s
         tried += number(r"number_of_executed_units:\s*(\d+)", printed)
         spent_s += slice_spent_s
         passed_s += slice_s if wall else slice_spent_s

@@ -116,12 +116,18 @@ int loop_release(struct loop *loop, struct watch *watch)
     return fd;
 }
 
+/* Told to epoll before: close() alone takes a descriptor out of it only when nobody else holds its
+ * file, and whoever lists /proc/PID/fd does for a moment (epoll(7), questions and answers). */
+void loop_close(struct loop *loop, struct watch *watch)
+{
+    int fd = loop_release(loop, watch);
+    if (fd >= 0)
+        close(fd);
+}
+
 void loop_bury(struct loop *loop, struct watch *watch)
 {
-    if (watch->fd >= 0)
-        close(watch->fd);
-    watch->fd = -1;
-    watch->ready = NULL;
+    loop_close(loop, watch);
     watch->next_dead = loop->dead;
     loop->dead = watch;
 }

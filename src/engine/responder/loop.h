@@ -35,6 +35,8 @@ enum tl_status loop_add(struct loop *loop, struct watch *watch, uint32_t events,
 void loop_change(struct loop *loop, struct watch *watch, uint32_t events);
 /* No more events of it. The descriptor is the caller's; -1 where there was none. */
 int loop_release(struct loop *loop, struct watch *watch);
+/* No more events of it, and its descriptor is closed, if there is one. */
+void loop_close(struct loop *loop, struct watch *watch);
 /* Closes the descriptor and frees the object after the current wakeup. */
 void loop_bury(struct loop *loop, struct watch *watch);
 

@@ -155,9 +155,7 @@ void session_end(struct session *session, const char *why)
     session->deadline_ns = INT64_MAX;
     host_job_forget(session->job);
     session->job = NULL;
-    close(session->watch.fd);
-    session->watch.fd = -1;
-    session->watch.ready = NULL;
+    loop_close(session->responder->loop, &session->watch);
     bool nothing_left = abandon_test(session);
     log_end(session);
     secure_destroy(session->secure);

@@ -1,6 +1,7 @@
 /* The loop when its process was held up: what was said meanwhile is read before anybody is judged.
- */
+ * And what is closed while somebody else holds its file. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,4 +68,32 @@ Test(loop, a_late_tick_is_put_off_once)
     }
     cr_expect(judged_ns > 0);
     loop_destroy(loop);
+}
+
+/* As whoever lists /proc/PID/fd holds it for a moment: nothing must come of it to what is freed. */
+Test(loop, what_is_buried_is_heard_no_more_though_its_file_is_still_open)
+{
+    struct reader *buried = calloc(1, sizeof *buried);
+    struct reader other = {0};
+    int64_t judged_ns = 0;
+    struct loop *loop;
+    int ends[2], others[2];
+    cr_assert(buried && pipe(ends) == 0 && pipe(others) == 0);
+    int held = dup(ends[0]);
+    buried->watch.fd = ends[0];
+    other.watch.fd = others[0];
+    cr_assert_eq(loop_create(judged, &judged_ns, &loop), TL_OK);
+    cr_assert_eq(loop_add(loop, &buried->watch, EPOLLIN, heard), TL_OK);
+    cr_assert_eq(loop_add(loop, &other.watch, EPOLLIN, heard), TL_OK);
+    loop_bury(loop, &buried->watch);
+    loop_tidy(loop);
+    cr_assert_eq(write(ends[1], "x", 1), 1);
+    cr_assert_eq(write(others[1], "x", 1), 1);
+    cr_assert_eq(loop_wait(loop, NULL), TL_OK);
+    cr_expect(other.heard_ns > 0);
+    loop_destroy(loop);
+    for (int i = 0; i < 2; i++)
+        close(others[i]);
+    close(ends[1]);
+    close(held);
 }

@@ -161,7 +161,7 @@ def reorder(m):
 
 
 def per_flow(m):
-    m.rtt_ms, m.rate = min(m.rtt_ms, 200), max(m.rate, 200e6)
+    m.rtt_ms, m.rate = min(m.rtt_ms, 250), max(m.rate, 200e6)
     token = m.rate * m.uniform(0.03, 0.1)
     kind = m.chance.choice(["flow-policer", "flow-shaper"])
     burst = max(20e3, token / 8 * 0.02)
@@ -342,7 +342,7 @@ def jittered(make):
 
 
 def aqm(m):
-    m.rtt_ms, m.rate = min(max(m.rtt_ms, 6), 90), min(max(m.rate, 5e6), 200e6)
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 6), 250), min(max(m.rate, 5e6), 200e6)
     kind = m.chance.choice(["codel", "fq-codel", "pie", "red"])
     ecn = m.chance.choice(["", "", ",ecn"])
     queue = bytes_of(m.rate, m.uniform(0.1, 0.4))

@@ -33,7 +33,10 @@ static enum state state_of(const struct tl_hop_load *hop, const struct tl_hop_lo
         return UNKNOWN; /* there was nothing to see when it answered */
     double share = (hop->both_rtt_ns - hop->idle_rtt_ns) / whole_ns;
     double high_share = (hop->both_high_rtt_ns - hop->idle_rtt_ns) / whole_ns;
-    return share >= RISEN_RATIO ? RISEN : high_share <= FLAT_RATIO ? FLAT : UNKNOWN;
+    /* A router took longer at rest than the far end behind it: it is slow, or its few answers had
+     * waited in the queue already, which others kept. Then that it rose no more says nothing. */
+    bool at_rest = hop->idle_rtt_ns - far->idle_rtt_ns <= FLAT_RATIO * whole_ns;
+    return share >= RISEN_RATIO ? RISEN : at_rest && high_share <= FLAT_RATIO ? FLAT : UNKNOWN;
 }
 
 struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count, double echo_rtt_ns)

@@ -166,6 +166,16 @@ Test(hops_rise, a_router_that_answered_before_the_queue_alone_says_nothing)
     cr_expect(rise.known && rise.first_hop == 1 && rise.last_hop == 2);
 }
 
+Test(hops_rise, a_router_behind_a_queue_that_others_keep_says_nothing)
+{
+    struct tl_hop_load hops[4];
+    make_path(hops, 3, 2, 20 * MS);
+    hops[2].idle_rtt_ns += 20 * MS; /* while the far end was reached without a wait once */
+    struct tl_hops_rise rise = tl_hops_rise(hops, 3, SILENT);
+    cr_expect(rise.known && rise.first_hop == 1 && rise.last_hop == 3, "%d to %d", rise.first_hop,
+              rise.last_hop);
+}
+
 /* --- The facts of two transfers -------------------------------------------------------------- */
 
 static void expect_place(const struct tl_facts *facts, const char *segment, double rise_ns)

@@ -204,10 +204,9 @@ enum counted { BYTES_IN_ORDER, SEGMENTS };
 
 static bool reading(const struct tl_tcp_sample *sample, enum counted counted, double *ret_count)
 {
-    if (!tl_sample_has(sample, TL_SF_app_bytes))
-        return false;
-    *ret_count = (double)(counted == SEGMENTS ? sample->data_segs_in_count : sample->app_bytes);
-    return counted == BYTES_IN_ORDER || tl_sample_has(sample, TL_SF_data_segs_in_count);
+    bool segments = counted == SEGMENTS;
+    *ret_count = (double)(segments ? sample->data_segs_in_count : sample->app_bytes);
+    return tl_sample_has(sample, segments ? TL_SF_data_segs_in_count : TL_SF_app_bytes);
 }
 
 /* The count at a time, between two readings linearly. */

@@ -26,8 +26,7 @@ struct path {
     double bps[2], data_ns[2], ack_ns[2], tcp_ns[2], jitter_ns;
     double burst_ns;   /* by which round trips grow within each 300 ms, and begin anew */
     double held_ratio; /* of the time, by a buffer */
-    int64_t
-        hole_ns; /* for which a lost packet, once in 700 ms, holds back what arrives behind it */
+    int64_t hole_ns;   /* for which, once in 700 ms, a lost packet holds back what is behind it */
 };
 
 static int half(int64_t time_ns)

@@ -54,7 +54,8 @@ struct tl_queue {
     unsigned pieces, standing; /* pieces of time; those in which a queue stood throughout */
     double standing_ratio;     /* NAN below TL_QUEUE_PIECES_MIN */
     /* Payload rates of the pieces, 10th, 50th and 90th percentile: of all, and of those in which
-     * a queue stood. NAN below TL_QUEUE_PIECES_MIN pieces of the kind. */
+     * a queue stood; by segments as they arrive where the receiver's kernel counts them. NAN below
+     * TL_QUEUE_PIECES_MIN pieces of the kind. */
     double rate_bps[3], full_bps[3];
 };
 

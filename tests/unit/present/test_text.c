@@ -103,25 +103,6 @@ Test(text, what_a_long_transfer_gets_is_said_where_the_test_was_faster)
 }
 
 /* Where no run can be made again (a path made by hand) and no next limit was measured. */
-/* What was only watched cannot tell whether others use the line, too. */
-Test(text, a_full_line_that_was_only_watched_may_be_shared)
-{
-    static const char *const kinds[] = {"live", "pcap"};
-    for (size_t i = 0; i < 2; i++) {
-        struct fixture fixture;
-        struct tl_buf out = TL_BUF_INIT;
-        struct tl_text_style style = {80, false, false};
-        cr_assert(fixture_make("capacity", &fixture));
-        snprintf(fixture.run.target_kind, sizeof fixture.run.target_kind, "%s", kinds[i]);
-        cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
-                  TL_OK);
-        cr_expect(strstr(tl_buf_text(&out), "or with others' beside it"), "%s", tl_buf_text(&out));
-        cr_expect(!strstr(tl_buf_text(&out), "only a faster line"), "%s", kinds[i]);
-        fixture_finish(&fixture);
-        tl_buf_finish(&out);
-    }
-}
-
 Test(text, no_heading_stands_above_nothing)
 {
     struct fixture fixture;

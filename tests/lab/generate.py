@@ -342,7 +342,9 @@ def jittered(make):
 
 
 def aqm(m):
-    m.rtt_ms, m.rate = min(max(m.rtt_ms, 6), 250), min(max(m.rate, 5e6), 200e6)
+    m.rtt_ms = min(max(m.rtt_ms, 6), 250)
+    fits = 2.2e6 * 8 / (m.rtt_ms / 1e3)  # what the buffers of a stock kernel fill
+    m.rate = min(max(m.rate, 5e6), 200e6, fits)
     kind = m.chance.choice(["codel", "fq-codel", "pie", "red"])
     ecn = m.chance.choice(["", "", ",ecn"])
     queue = bytes_of(m.rate, m.uniform(0.1, 0.4))

@@ -187,7 +187,7 @@ struct tl_wire_stop {
     X(STOPPED, 2) /* STOP came */                                                                  \
     X(CLOSED, 3)  /* the client closed or reset a data connection early */                         \
     X(UNHEARD, 4) /* the client's kernel took data but the client said nothing for 1 s */          \
-    X(FAILED, 5)  /* a socket of the responder failed, ETIMEDOUT included */                       \
+    X(FAILED, 5)  /* a socket of the responder failed; ETIMEDOUT, all of them */                   \
     X(REBOUND, 6) /* the client's datagrams came from another address than proved itself */
 
 enum tl_wire_end_reason {

@@ -92,6 +92,7 @@ struct view {
     double data_ns, ack_ns; /* smallest delays of the probes, each with its clock's offset */
     double clear_ns;        /* growth from which a queue stands */
     bool held;              /* by a buffer, for most of the time */
+    double segment_bytes[TL_STREAMS_MAX]; /* payload of one on the whole; NAN: not counted */
 };
 
 static bool forward_is_data(const struct view *view)
@@ -232,22 +233,26 @@ static double between(const struct tl_sample_log *log, enum counted counted, int
     return count_at(log, counted, to_ns) - count_at(log, counted, from_ns);
 }
 
-/* The bytes that arrived in a piece of time: its segments, where they are counted, of the size that
- * they had on the whole. */
-static double arrived(const struct tl_sample_log *log, int64_t from_ns, int64_t to_ns)
+static void find_segments(struct view *view)
 {
-    double segments = count_at(log, SEGMENTS, INT64_MAX);
-    if (!(segments > 0))
-        return between(log, BYTES_IN_ORDER, from_ns, to_ns);
-    return between(log, SEGMENTS, from_ns, to_ns) * count_at(log, BYTES_IN_ORDER, INT64_MAX) /
-           segments;
+    for (unsigned i = 0; i < view->result->streams; i++) {
+        const struct tl_sample_log *log = &view->result->receiver.logs[i];
+        double segments = count_at(log, SEGMENTS, INT64_MAX);
+        view->segment_bytes[i] =
+            segments > 0 ? count_at(log, BYTES_IN_ORDER, INT64_MAX) / segments : (double)NAN;
+    }
 }
 
-static double rate_of(const struct tl_tcp_result *result, int64_t from_ns, int64_t to_ns)
+/* By what arrived in a piece of time: segments, where they are counted. */
+static double rate_of(const struct view *view, int64_t from_ns, int64_t to_ns)
 {
     double bytes = 0;
-    for (unsigned i = 0; i < result->streams; i++)
-        bytes += arrived(&result->receiver.logs[i], from_ns, to_ns);
+    for (unsigned i = 0; i < view->result->streams; i++) {
+        const struct tl_sample_log *log = &view->result->receiver.logs[i];
+        double segment_bytes = view->segment_bytes[i];
+        bytes += isnan(segment_bytes) ? between(log, BYTES_IN_ORDER, from_ns, to_ns)
+                                      : between(log, SEGMENTS, from_ns, to_ns) * segment_bytes;
+    }
     return tl_bps_from_bytes_ns(bytes, (double)(to_ns - from_ns));
 }
 
@@ -282,12 +287,13 @@ void tl_queue_find(const struct tl_tcp_result *result, const struct tl_queue_spe
     if (result->streams == 0 || spec->to_ns <= spec->from_ns)
         return;
     find_least(&view);
+    find_segments(&view);
     view.held = held_ratio(result) >= HELD_RATIO;
-    view.clear_ns = clear_from(&view, rate_of(result, spec->from_ns, spec->to_ns));
+    view.clear_ns = clear_from(&view, rate_of(&view, spec->from_ns, spec->to_ns));
     int64_t at_ns = spec->from_ns;
     while (at_ns + TL_QUEUE_PIECE_NS <= spec->to_ns && ret_queue->pieces < TL_QUEUE_PIECES_MAX) {
         int64_t end_ns = at_ns + TL_QUEUE_PIECE_NS;
-        double rate_bps = rate_of(result, at_ns, end_ns);
+        double rate_bps = rate_of(&view, at_ns, end_ns);
         rates[ret_queue->pieces++] = rate_bps;
         if (stands(&view, at_ns, end_ns))
             full[ret_queue->standing++] = rate_bps;

@@ -50,25 +50,7 @@ def a_stream_on_which_nothing_comes_back_ends_no_test_of_several():
     """Behind a full uplink whose queue drops, one of several connections can wait longer for an
     acknowledgement than TCP_USER_TIMEOUT: here one is not read, and its window is shut."""
     with Daemon(DAEMON) as daemon:
-        session = Session(daemon.port)
-        granted = session.ask(streams=2, ms=10000, pacing=50 * 1000 * 1000)
-        read, shut = session.open_streams(granted)
-        session.start(granted)
-        moved, pinged, over = 0, 0, time.monotonic() + granted["ms"] / 1000 + 2
-        read.socket.settimeout(0.1)
-        while time.monotonic() < over:
-            if time.monotonic() - pinged > 0.2:
-                pinged = time.monotonic()
-                session.ping()
-            try:
-                got = len(read.socket.recv(1 << 20))
-            except (TimeoutError, ConnectionError):
-                got = 0
-            moved += got
-            if not got:
-                time.sleep(0.1)
-        end = session.end()
-        shut.close()
+        _, end, moved, _ = Session(daemon.port).run(streams=2, ms=10000, pacing=50 * 1000 * 1000, shut=(1,))
         assert end["reason"] == wire.END_TIME, end
         assert end["bytes"][1] < 0.5 * end["bytes"][0] and moved > 0.5 * end["bytes"][0], (moved, end)
 

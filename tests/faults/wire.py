@@ -294,10 +294,10 @@ class Session(Connection):
         end["bytes"] = totals
         return end
 
-    def run(self, pump_seconds=20, enough=0, **test):
+    def run(self, pump_seconds=20, enough=0, shut=(), **test):
         """A whole test, or one that is stopped once so many SAMPLES have come: its streams stay
-        open until TEST_END, as one that is cut may be seen before STOP is. Returns what was granted,
-        TEST_END, bytes moved here and SAMPLES."""
+        open until TEST_END, as one that is cut may be seen before STOP is. Those in `shut` move
+        nothing here. Returns what was granted, TEST_END, bytes moved here and SAMPLES."""
         granted = self.ask(**test)
         streams = self.open_streams(granted)
         self.start(granted)
@@ -309,7 +309,7 @@ class Session(Connection):
         pinged, stopped = 0, False
         for data in streams:
             data.socket.setblocking(False)
-        live = list(streams)
+        live = [data for i, data in enumerate(streams) if i not in shut]
         while end is None:
             assert time.monotonic() < limit, "the test does not end"
             if upload and live and not stopped and time.monotonic() > stop_at:

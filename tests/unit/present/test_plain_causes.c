@@ -1,10 +1,22 @@
 /* What is wrong, in words that everybody has: where a cause has more than one sentence. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fixtures.h"
 #include "tightlink/present/report.h"
+
+/* The text of a full line; finishes the fixture. The caller frees it. */
+static char *text_of(struct fixture *fixture)
+{
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_text_style style = {80, false, false};
+    cr_assert(tl_report_text(&fixture->run, fixture->facts, &fixture->findings, &style, &out) ==
+              TL_OK);
+    fixture_finish(fixture);
+    return tl_buf_steal(&out);
+}
 
 /* What was only watched cannot tell whether others use the line, too. */
 Test(plain_causes, a_full_line_that_was_only_watched_may_be_shared)
@@ -12,16 +24,12 @@ Test(plain_causes, a_full_line_that_was_only_watched_may_be_shared)
     static const char *const kinds[] = {"live", "pcap"};
     for (size_t i = 0; i < 2; i++) {
         struct fixture fixture;
-        struct tl_buf out = TL_BUF_INIT;
-        struct tl_text_style style = {80, false, false};
         cr_assert(fixture_make("capacity", &fixture));
         snprintf(fixture.run.target_kind, sizeof fixture.run.target_kind, "%s", kinds[i]);
-        cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
-                  TL_OK);
-        cr_expect(strstr(tl_buf_text(&out), "or with others' beside it"), "%s", tl_buf_text(&out));
-        cr_expect(!strstr(tl_buf_text(&out), "only a faster line"), "%s", kinds[i]);
-        fixture_finish(&fixture);
-        tl_buf_finish(&out);
+        char *text = text_of(&fixture);
+        cr_expect(strstr(text, "or with others' beside it"), "%s", text);
+        cr_expect(!strstr(text, "only a faster line"), "%s", kinds[i]);
+        free(text);
     }
 }
 
@@ -29,14 +37,10 @@ Test(plain_causes, a_full_line_that_was_only_watched_may_be_shared)
 Test(plain_causes, a_full_line_of_which_one_connection_gets_a_part)
 {
     struct fixture fixture;
-    struct tl_buf out = TL_BUF_INIT;
-    struct tl_text_style style = {80, false, false};
     cr_assert(fixture_make("capacity", &fixture));
     fixture.findings.verdict.ceiling_bps = 1.3 * fixture.findings.verdict.measured_bps;
-    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
-              TL_OK);
-    cr_expect(strstr(tl_buf_text(&out), "gets only a part of it"), "%s", tl_buf_text(&out));
-    cr_expect(!strstr(tl_buf_text(&out), "only a faster line"), "%s", tl_buf_text(&out));
-    fixture_finish(&fixture);
-    tl_buf_finish(&out);
+    char *text = text_of(&fixture);
+    cr_expect(strstr(text, "gets only a part of it"), "%s", text);
+    cr_expect(!strstr(text, "only a faster line"), "%s", text);
+    free(text);
 }

@@ -190,11 +190,14 @@ static bool is_alive(const struct tl_sample_log *log, int64_t from_ns, int64_t t
     return has_hole(log, from_ns, to_ns, BRIEF_HOLE_NS);
 }
 
-static bool all_stood(const struct tl_tcp_result *result, int64_t from_ns, int64_t to_ns)
+/* Probes that are apart_ns apart tell no nearer when the path began to fail, and when it was back.
+ */
+static bool all_stood(const struct tl_tcp_result *result, int64_t from_ns, int64_t to_ns,
+                      int64_t apart_ns)
 {
     /* The far end's clock began within a round trip of ours. */
     int64_t rtt_ns = result->near_sends && result->data_rtt_ns > 0 ? result->data_rtt_ns : 0;
-    int64_t margin_ns = READING_NS + rtt_ns;
+    int64_t margin_ns = READING_NS + rtt_ns + apart_ns;
     if (to_ns - from_ns < BRIEF_NS / 2 + 2 * margin_ns)
         return false;
     for (unsigned i = 0; i < result->streams; i++)
@@ -211,9 +214,11 @@ void tl_interruptions_find_brief(const struct tl_tcp_result *result,
     size_t count = list_answers(echo, start_ns, at_ns);
     for (size_t i = 1; i < count; i++) {
         int64_t from_ns = at_ns[i - 1], to_ns = at_ns[i];
-        if (from_ns >= 0 && to_ns <= result->elapsed_ns && to_ns - from_ns >= BRIEF_NS &&
-            sent_between(echo, start_ns, from_ns, to_ns) >= BRIEF_PROBES &&
-            all_stood(result, from_ns, to_ns))
+        if (from_ns < 0 || to_ns > result->elapsed_ns || to_ns - from_ns < BRIEF_NS)
+            continue;
+        unsigned silent = sent_between(echo, start_ns, from_ns, to_ns);
+        if (silent >= BRIEF_PROBES &&
+            all_stood(result, from_ns, to_ns, (to_ns - from_ns) / (silent + 1)))
             add(interruptions, from_ns, to_ns);
     }
 }

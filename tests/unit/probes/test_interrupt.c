@@ -178,6 +178,16 @@ Test(interrupt, half_a_second_without_bytes_and_answers_is_a_brief_one)
     cr_expect(llabs(total_ns(&found) - 500 * MS) < 90 * MS, "as long as the path was dead");
 }
 
+/* The last answer is older than the last byte by what probes are apart, and by a way: they came
+ * back. */
+Test(interrupt, bytes_behind_the_last_answer_arrived_before_it_was_dead)
+{
+    result.near_sends = true;
+    result.data_rtt_ns = 20 * MS;
+    fine_stream(0, 6 * S, 2100 * MS, 2700 * MS);
+    cr_expect_eq(find_brief(probes(6 * S, 2040 * MS, 2500 * MS)).count, 1);
+}
+
 Test(interrupt, a_timer_of_tcp_beside_answered_probes_is_no_brief_one)
 {
     fine_stream(0, 6 * S, 2 * S, 2700 * MS);

@@ -327,6 +327,26 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
     return status;
 }
 
+/* Completes the spec by what is known of the path. */
+static void find_queue(const struct tl_probe *probe, const struct tl_tcp_result *result,
+                       const struct tl_interruptions *found, struct tl_queue_spec *spec,
+                       struct tl_queue *ret_queue)
+{
+    struct tl_queue_gap gaps[TL_INTERRUPTIONS_MAX];
+    *ret_queue = (struct tl_queue){.standing_ratio = NAN};
+    if (!result)
+        return;
+    spec->scatter_ns = tl_facts_number(probe->facts, TL_PATH(rtt_scatter_ns), 0);
+    spec->rtt_min_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), (double)NAN);
+    spec->gaps = gaps;
+    for (unsigned i = 0; found && i < found->count; i++) {
+        int64_t from_ns = found->at[i].from_ns, to_ns = found->at[i].to_ns;
+        /* A sender's timer, doubled meanwhile, may run for as long again (RFC 6298, 5.5). */
+        gaps[spec->gap_count++] = (struct tl_queue_gap){from_ns, to_ns + (to_ns - from_ns)};
+    }
+    tl_queue_find(result, spec, ret_queue);
+}
+
 enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                                       struct tl_probe_outcome *outcome,
                                       struct tl_tcp_result **ret_result,
@@ -350,16 +370,11 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
         from_ns = start_ns + result->steady.rate.start_ns;
         to_ns = start_ns + result->steady.rate.end_ns;
     }
-    struct tl_queue_spec queue = {
-        .echo = echo,
-        .start_ns = start_ns,
-        .from_ns = from_ns - start_ns,
-        .to_ns = to_ns - start_ns,
-        .scatter_ns = tl_facts_number(probe->facts, TL_PATH(rtt_scatter_ns), 0),
-        .rtt_min_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), (double)NAN)};
-    ret_beside->queue = (struct tl_queue){.standing_ratio = NAN};
-    if (result)
-        tl_queue_find(result, &queue, &ret_beside->queue);
+    struct tl_queue_spec queue = {.echo = echo,
+                                  .start_ns = start_ns,
+                                  .from_ns = from_ns - start_ns,
+                                  .to_ns = to_ns - start_ns};
+    find_queue(probe, result, whole ? &interruptions : NULL, &queue, &ret_beside->queue);
     tl_loaded_finish(loaded, from_ns, to_ns, &ret_beside->load);
     if (whole)
         judge_told(&outcome->trust, result, &ret_beside->load);

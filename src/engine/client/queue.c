@@ -277,6 +277,14 @@ static double held_ratio(const struct tl_tcp_result *result)
     return ledger->sndbuf_ratio + ledger->rwnd_ratio;
 }
 
+static bool in_gap(const struct tl_queue_spec *spec, int64_t from_ns, int64_t to_ns)
+{
+    for (unsigned i = 0; i < spec->gap_count; i++)
+        if (from_ns < spec->gaps[i].to_ns && to_ns > spec->gaps[i].from_ns)
+            return true;
+    return false;
+}
+
 void tl_queue_find(const struct tl_tcp_result *result, const struct tl_queue_spec *spec,
                    struct tl_queue *ret_queue)
 {
@@ -290,14 +298,16 @@ void tl_queue_find(const struct tl_tcp_result *result, const struct tl_queue_spe
     find_segments(&view);
     view.held = held_ratio(result) >= HELD_RATIO;
     view.clear_ns = clear_from(&view, rate_of(&view, spec->from_ns, spec->to_ns));
-    int64_t at_ns = spec->from_ns;
-    while (at_ns + TL_QUEUE_PIECE_NS <= spec->to_ns && ret_queue->pieces < TL_QUEUE_PIECES_MAX) {
-        int64_t end_ns = at_ns + TL_QUEUE_PIECE_NS;
+    for (int64_t at_ns = spec->from_ns, end_ns;
+         (end_ns = at_ns + TL_QUEUE_PIECE_NS) <= spec->to_ns &&
+         ret_queue->pieces < TL_QUEUE_PIECES_MAX;
+         at_ns = end_ns) {
+        if (in_gap(spec, at_ns, end_ns))
+            continue;
         double rate_bps = rate_of(&view, at_ns, end_ns);
         rates[ret_queue->pieces++] = rate_bps;
         if (stands(&view, at_ns, end_ns))
             full[ret_queue->standing++] = rate_bps;
-        at_ns = end_ns;
     }
     percentiles(rates, ret_queue->pieces, ret_queue->rate_bps);
     percentiles(full, ret_queue->standing, ret_queue->full_bps);

@@ -69,7 +69,8 @@ static void make_readings(const struct path *path)
     }
 }
 
-static struct tl_queue find(const struct path *path, bool probes)
+static struct tl_queue find_beside(const struct path *path, bool probes,
+                                   const struct tl_queue_gap *gap)
 {
     struct tl_queue queue;
     struct tl_queue_spec spec = {.echo = probes ? &echo : NULL,
@@ -77,7 +78,9 @@ static struct tl_queue find(const struct path *path, bool probes)
                                  .from_ns = 200 * MS,
                                  .to_ns = 5900 * MS,
                                  .scatter_ns = 2 * path->jitter_ns,
-                                 .rtt_min_ns = 20e6};
+                                 .rtt_min_ns = 20e6,
+                                 .gaps = gap,
+                                 .gap_count = gap != NULL};
     tl_random_seed(&rng, 5);
     make_probes(path);
     make_readings(path);
@@ -89,6 +92,11 @@ static struct tl_queue find(const struct path *path, bool probes)
     result->steady.sender.ledger.rwnd_ratio = path->held_ratio / 2;
     tl_queue_find(result, &spec, &queue);
     return queue;
+}
+
+static struct tl_queue find(const struct path *path, bool probes)
+{
+    return find_beside(path, probes, NULL);
 }
 
 static void setup(void)
@@ -111,6 +119,16 @@ Test(queue, a_link_whose_rate_changes_is_full_while_a_queue_stands)
     cr_assert_eq(queue.standing_ratio, 1);
     cr_assert_float_eq(queue.full_bps[0], 8e6, 0.2e6);
     cr_assert_float_eq(queue.full_bps[2], 40e6, 0.5e6);
+}
+
+Test(queue, what_was_interrupted_is_no_rate_of_a_link)
+{
+    struct path path = {.bps = {40e6, 0}, .data_ns = {50e6, 50e6}, .tcp_ns = {50e6, 50e6}};
+    struct tl_queue_gap gap = {3000 * MS, 5900 * MS};
+    struct tl_queue queue = find_beside(&path, true, &gap);
+    cr_assert_eq(queue.pieces, 5);
+    cr_assert_float_eq(queue.rate_bps[0], 40e6, 0.5e6);
+    cr_assert_float_eq(queue.full_bps[0], 40e6, 0.5e6);
 }
 
 Test(queue, jitter_alone_is_no_queue)

@@ -42,16 +42,24 @@ struct tl_idle_delay {
 /* Over the answered probes of one train. Memory needs ten answers and some scatter. */
 void tl_idle_delay(const struct tl_echo_result *echo, struct tl_idle_delay *ret_idle);
 
+/* A time in which the path carried nothing, since the begin of the test. */
+struct tl_queue_gap {
+    int64_t from_ns, to_ns;
+};
+
 struct tl_queue_spec {
     const struct tl_echo_result *echo; /* probes beside the test; NULL: none */
     int64_t start_ns;                  /* begin of the test on the probes' clock */
     int64_t from_ns, to_ns;            /* what is looked at, since the begin of the test */
     double scatter_ns;                 /* by which round trips exceed the smallest without load */
     double rtt_min_ns;                 /* smallest round trip of the path; NAN: of this test */
+    const struct tl_queue_gap *gaps;   /* what lies in one tells no rate of a link; borrowed */
+    unsigned gap_count;
 };
 
 struct tl_queue {
-    unsigned pieces, standing; /* pieces of time; those in which a queue stood throughout */
+    unsigned pieces, standing; /* pieces of time beside the gaps; those in which a queue stood
+                                * throughout */
     double standing_ratio;     /* NAN below TL_QUEUE_PIECES_MIN */
     /* Payload rates of the pieces, 10th, 50th and 90th percentile: of all, and of those in which
      * a queue stood; by segments as they arrive where the receiver's kernel counts them. NAN below

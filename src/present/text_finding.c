@@ -222,22 +222,10 @@ void text_command_again(struct text *t, const struct text_source *source, const 
     tl_buf_finish(&stand_in);
 }
 
-static const struct tl_rung *next_rung(const struct tl_findings *findings)
-{
-    const struct tl_verdict *verdict = &findings->verdict;
-    for (size_t i = 0; verdict->next_cause && i < findings->rung_count; i++) {
-        const struct tl_rung *rung = &findings->ladder[i];
-        if (rung->direction == verdict->direction && rung->tested && !rung->limits &&
-            strcmp(rung->cause, verdict->next_cause) == 0)
-            return rung;
-    }
-    return NULL;
-}
-
 /* Nothing where a run cannot be made again and no next limit was measured. */
 static void print_next(struct text *t, const struct text_source *source)
 {
-    const struct tl_rung *rung = next_rung(source->findings);
+    const struct tl_rung *rung = text_next_rung(source->findings);
     const struct tl_verdict *verdict = &source->findings->verdict;
     char rate[TL_UNIT_TEXT_SIZE];
     struct tl_buf text = TL_BUF_INIT;
@@ -246,9 +234,7 @@ static void print_next(struct text *t, const struct text_source *source)
         tl_buf_addf(&text, " --stages %s", verdict->fixed_stage);
     if (rung) {
         plain_add_place(source, rung->segment, false, &text);
-        double doubt = tl_told_doubt(source->facts, verdict, rung->direction, rung->bps,
-                                     rung->low_bps, rung->high_bps);
-        tl_buf_addf(&text, ", %s: %s", rung->label, tl_format_bps_known(rung->bps, doubt, rate));
+        tl_buf_addf(&text, ", %s: %s", rung->label, text_rung_rate(source, rung, rate));
     }
     if (text.len) {
         text_heading(t, "After the fix");

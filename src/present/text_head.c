@@ -116,6 +116,26 @@ const char *text_predicted_rate(const struct text_source *source, double bps, bo
     return tl_format_bps_known(text_predicted_bps(source, bps, at_least), doubt, ret_text);
 }
 
+const struct tl_rung *text_next_rung(const struct tl_findings *findings)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    for (size_t i = 0; verdict->next_cause && i < findings->rung_count; i++) {
+        const struct tl_rung *rung = &findings->ladder[i];
+        if (rung->direction == verdict->direction && rung->tested &&
+            (verdict->broken || !rung->limits) && strcmp(rung->cause, verdict->next_cause) == 0)
+            return rung;
+    }
+    return NULL;
+}
+
+const char *text_rung_rate(const struct text_source *source, const struct tl_rung *rung,
+                           char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    double doubt = tl_told_doubt(source->facts, &source->findings->verdict, rung->direction,
+                                 rung->bps, rung->low_bps, rung->high_bps);
+    return tl_format_bps_known(rung->bps, doubt, ret_text);
+}
+
 /* "20 Mb/s in the long run" where the test was faster; else the rate of the test. */
 static void add_lasting_rate(const struct text_source *source, struct tl_buf *out)
 {
@@ -234,6 +254,21 @@ static const char *unknown_gain(const struct tl_verdict *verdict)
                : " What a fix brings is not known yet.";
 }
 
+/* A rate that was broken off says nothing of a file; what it was held to beside that does. */
+static void add_apart_from_that(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_rung *rung = text_next_rung(source->findings);
+    char rate[TL_UNIT_TEXT_SIZE];
+    if (!rung) {
+        tl_buf_adds(out, "What a fix brings is not known yet.");
+        return;
+    }
+    tl_buf_adds(out, "Apart from that ");
+    plain_add_place(source, rung->segment, false, out);
+    tl_buf_addf(out, " limits the %s to %s.", tl_direction_name(rung->direction),
+                text_rung_rate(source, rung, rate));
+}
+
 void text_add_consequence(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
@@ -247,8 +282,8 @@ void text_add_consequence(const struct text_source *source, struct tl_buf *out)
         tl_buf_addf(out, "A 10 GB file takes about %s now, and %s %s after the fix.",
                     file_time_now(source, now), verdict->fixed_at_least ? "at most" : "about",
                     plain_file_time(promised(source), then));
-    else if (verdict->broken) /* a rate that was broken off says nothing of a file */
-        tl_buf_adds(out, "What a fix brings is not known yet.");
+    else if (verdict->broken)
+        add_apart_from_that(source, out);
     else if (counts(verdict))
         tl_buf_addf(out, "A 10 GB file takes about %s.%s", file_time_now(source, now), unknown);
 }

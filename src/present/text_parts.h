@@ -34,6 +34,12 @@ const char *text_measured_rate(const struct text_source *source, char ret_text[T
 double text_predicted_bps(const struct text_source *source, double bps, bool at_least);
 const char *text_predicted_rate(const struct text_source *source, double bps, bool at_least,
                                 char ret_text[TL_UNIT_TEXT_SIZE]);
+/* What limits once the verdict's cause is mended: NULL where that was not measured. Where the cause
+ * broke the transfer that limits already, between its breaks. */
+const struct tl_rung *text_next_rung(const struct tl_findings *findings);
+/* The rate of a rung, no more exact than its bounds. */
+const char *text_rung_rate(const struct text_source *source, const struct tl_rung *rung,
+                           char ret_text[TL_UNIT_TEXT_SIZE]);
 /* "Run 01J9..., 2026-11-20 20:41 UTC, measured on host-3fa9c1": what somebody who has many reports
  * looks for first. Nothing for a run without an id. */
 void text_add_origin(const struct text_source *source, struct tl_buf *out);

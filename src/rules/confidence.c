@@ -112,6 +112,16 @@ static void weigh_evidence(struct weighing *w, struct tl_arena *arena,
     }
 }
 
+/* A mean over what was interrupted tells less than what passes between: half of the pieces passed
+ * more than their median. */
+static double rate_between(const struct tl_side *side)
+{
+    double pieces = tl_facts_number(side->facts, TL_FLOW(side->direction, piece_bps), (double)NAN);
+    bool interrupted =
+        tl_facts_number(side->facts, TL_FLOW(side->direction, interrupted_count), 0) > 0;
+    return interrupted && pieces > side->goodput.number ? pieces : side->goodput.number;
+}
+
 /* Agreement within the bounds is what made it a candidate; how near the rate came to the ceiling
  * itself is how well the model fits. */
 static void weigh_agreement(struct weighing *w, const struct tl_side *side,
@@ -124,11 +134,12 @@ static void weigh_agreement(struct weighing *w, const struct tl_side *side,
         doubt(w, REPEATS_RATE);
         return;
     }
-    double share = side->goodput.number / judged->bps;
-    double told = side->goodput.number / judged->told;
+    double rate = rate_between(side), share = rate / judged->bps;
     char text[128], ceiling[TL_UNIT_TEXT_SIZE];
-    snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s", 100 * told,
-             tl_format_bps_known(judged->told, tl_judged_doubt(side, judged), ceiling));
+    snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s%s",
+             100 * rate / judged->told,
+             tl_format_bps_known(judged->told, tl_judged_doubt(side, judged), ceiling),
+             rate > side->goodput.number ? " between interruptions" : "");
     say(w, text);
     if (share < FIT_LOW)
         doubt(w, BELOW_CEILING);
@@ -157,7 +168,8 @@ static void weigh_rivals(struct weighing *w, const struct tl_side *side,
                          const struct tl_judged *judged)
 {
     bool near = false;
-    for (size_t i = 0; i < side->count; i++)
+    /* What breaks a transfer was seen to, whatever limits it beside that. */
+    for (size_t i = 0; i < side->count && !judged->rule->overrides; i++)
         near |= &side->judged[i] != judged && side->judged[i].result == TL_FOUND &&
                 side->judged[i].severity == TL_LIMITS &&
                 side->judged[i].rule->severity == TL_LIMITS;

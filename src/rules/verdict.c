@@ -53,19 +53,25 @@ static struct tl_judged *breaker(struct tl_side *side)
     return NULL;
 }
 
-static struct tl_judged *choose(struct tl_side *side)
+/* What limits the rate, whatever broke. */
+static struct tl_judged *limiter(struct tl_side *side)
 {
-    struct tl_judged *best = breaker(side);
-    if (best)
-        return best;
+    struct tl_judged *best = NULL;
     for (size_t i = 0; i < side->count; i++) {
         struct tl_judged *judged = &side->judged[i];
-        if (!tl_verdict_is_candidate(side, judged) || tl_verdict_explainer(side, judged))
+        if (judged->rule->overrides || !tl_verdict_is_candidate(side, judged) ||
+            tl_verdict_explainer(side, judged))
             continue;
         if (!best || tl_judged_level(side, judged) < tl_judged_level(side, best))
             best = judged;
     }
     return best;
+}
+
+static struct tl_judged *choose(struct tl_side *side)
+{
+    struct tl_judged *broke = breaker(side);
+    return broke ? broke : limiter(side);
 }
 
 /* What would contribute, but for the verdict's cause in the same place that it yields to. */
@@ -157,9 +163,12 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->confidence_reasons = sureness.reasons;
     if (!chosen->rule->overrides)
         return;
-    /* It explains no rate, so nobody knows what the rate will be without it. */
+    /* It explains no rate, so nobody knows what the rate will be without it; what limits what was
+     * measured beside it does so then, too. */
+    const struct tl_judged *beside = limiter(side);
     verdict->broken = true;
     forget_fix(verdict);
+    verdict->next_cause = beside ? tl_arena_strdup(arena, beside->rule->cause) : NULL;
     if (!isfinite(verdict->measured_bps))
         verdict->measured_bps = number_of(side, TL_FLOW(side->direction, goodput_whole_bps));
 }

@@ -265,6 +265,30 @@ Test(text, a_fix_that_brings_little_is_not_called_unknown)
     fixture_finish(&fixture);
 }
 
+Test(text, what_breaks_a_transfer_hides_no_limit_beside_it)
+{
+    struct fixture fixture;
+    struct tl_text_style style = {120, false, false};
+    cr_assert(fixture_make("limited", &fixture));
+    struct tl_verdict *verdict = &fixture.findings.verdict;
+    char *cause = verdict->next_cause, *next[] = {NULL, cause, verdict->cause};
+    verdict->broken = true;
+    verdict->fixed_bps = NAN;
+    for (size_t i = 0; i < 3; i++) {
+        struct tl_buf out = TL_BUF_INIT;
+        verdict->next_cause = next[i];
+        const char *says = i == 0   ? "What a fix brings is not known yet."
+                           : i == 1 ? "Apart from that the line to srv-b"
+                                    : "Apart from that this PC limits the download to 99.9 Mb/s.";
+        cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+                  TL_OK);
+        cr_expect(strstr(tl_buf_text(&out), says), "%s", tl_buf_text(&out));
+        tl_buf_finish(&out);
+    }
+    verdict->next_cause = cause;
+    fixture_finish(&fixture);
+}
+
 static void expect_place(const char *segment, const char *wanted)
 {
     struct fixture fixture;

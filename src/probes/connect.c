@@ -61,6 +61,11 @@ int64_t tl_connect_rtt_ns(const struct tl_far *far)
     return info->hello_rtt_ns > info->connect_rtt_ns ? info->hello_rtt_ns : info->connect_rtt_ns;
 }
 
+int64_t tl_probe_unacked_ns(const struct tl_far *far)
+{
+    return tl_far_info(far)->unacked_ns;
+}
+
 unsigned tl_probe_far_cannot(const struct tl_far *far)
 {
     return tl_far_cannot(far);

@@ -90,7 +90,7 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
         tl_facts_set_unknown(probe->facts, TL_PATH(echo_loss_ratio), "%s", error.text);
     }
     free(echo);
-    if (status != TL_CANCELLED) {
+    if (status != TL_CANCELLED && status != TL_CLOSED) {
         tl_running_watch(probe);
         tl_family_look(probe);
     }

@@ -21,12 +21,12 @@ static void *run_beside(void *context)
     return NULL;
 }
 
-/* What ended without the far end's attention, or by a skip that was meant for the other one, is no
- * result: the companion stays to be done, and is run alone. */
+/* What ended without the far end's attention, by a skip that was meant for the other one, or on a
+ * path that was dead meanwhile, is no result: the companion stays to be done, and is run alone. */
 static void settle(struct tl_session *session, const struct tl_plan_step *companion,
-                   struct beside *beside)
+                   bool interrupted, struct beside *beside)
 {
-    if (session_ends(beside->status))
+    if (interrupted || session_ends(beside->status))
         return;
     tl_facts_take(session->result.facts, beside->probe.facts);
     session_finish_step(session, companion, &beside->outcome);
@@ -50,7 +50,7 @@ enum tl_status session_run_pair(struct tl_session *session, const struct tl_plan
     status = session_redial(session, status, &outcome); /* a new connection: nobody uses the old */
     session_finish_step(session, step, &outcome);
     if (runs)
-        settle(session, companion, &beside);
+        settle(session, companion, outcome.interrupted, &beside);
     tl_facts_destroy(beside.probe.facts);
     return status;
 }

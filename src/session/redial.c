@@ -89,6 +89,8 @@ enum tl_status session_redial(struct tl_session *session, enum tl_status status,
 {
     struct tl_far *fresh = NULL;
     int64_t back_ns = 0;
+    if (outcome->silent_ns == 0) /* it was no transfer, or one that never began */
+        outcome->silent_ns = tl_probe_unacked_ns(session->far);
     if (!may_be_outage(status, outcome) || session_is_stopped(session))
         return status;
     int64_t since_ns = tl_now_ns() - outcome->silent_ns;

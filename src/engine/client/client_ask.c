@@ -165,5 +165,7 @@ enum tl_status client_ask(struct tcp_run *run, struct tl_error *reterr)
     if (status == TL_OK)
         status =
             client_await_ready(run->client, &request, &run->ready, &run->result->queued_ns, reterr);
+    if (status != TL_OK)
+        result_note_silence(run, tl_now_ns());
     return status == TL_OK ? take_ready(run, reterr) : status;
 }

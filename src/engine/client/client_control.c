@@ -16,6 +16,8 @@
  * for the minutes that a turn in the queue or a far disk may take. */
 #define EXCHANGE_FRAMES 4096
 #define EXCHANGE_BYTES  (512 << 10)
+/* While an answer is awaited: two of the kernel's own repeats are seen apart. */
+#define LOOK_NS (200 * TL_NS_PER_MS)
 
 bool client_cancelled(const struct tl_client *client)
 {
@@ -87,20 +89,37 @@ enum tl_status client_send(struct tl_client *client, const uint8_t *frame, size_
     return TL_OK;
 }
 
+void client_note_silence(struct tl_client *client)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof(info);
+    if (client->fd < 0 || getsockopt(client->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ||
+        info.tcpi_unacked == 0)
+        return;
+    /* What was acknowledged last may be older than what is asked now. */
+    int64_t unacked_ns = info.tcpi_last_ack_recv * TL_NS_PER_MS;
+    int64_t asked_ns = tl_now_ns() - client->expect_ns;
+    unacked_ns = unacked_ns < asked_ns ? unacked_ns : asked_ns;
+    if (unacked_ns > client->info.unacked_ns)
+        client->info.unacked_ns = unacked_ns;
+}
+
 enum tl_status client_send_ping(struct tl_client *client, struct tl_error *reterr)
 {
     uint8_t frame[TL_WIRE_FRAME_MAX];
     struct tl_wire_ping ping = {.cookie = (uint64_t)tl_now_ns()};
+    client_note_silence(client);
     return client_send(client, frame, tl_wire_encode_ping(&ping, frame), reterr);
 }
 
-int64_t client_unacked_ns(const struct tl_client *client)
+enum tl_status client_keep_alive(struct tl_client *client, struct tl_error *reterr)
 {
-    struct tcp_info info = {0};
-    socklen_t len = sizeof(info);
-    if (client->fd < 0 || getsockopt(client->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
-        return -1;
-    return info.tcpi_last_ack_recv * TL_NS_PER_MS;
+    struct tl_wire_frame frame;
+    bool some = true;
+    enum tl_status status = client_send_ping(client, reterr);
+    while (status == TL_OK && some) /* the PONGs */
+        status = client_next_frame(client, &frame, &some, reterr);
+    return status;
 }
 
 int64_t client_rtt_ns(const struct tl_client *client)
@@ -167,6 +186,8 @@ static enum tl_status answer_ping(struct tl_client *client, const struct tl_wire
 
 void client_expect(struct tl_client *client, uint64_t frames, uint64_t bytes)
 {
+    client->expect_ns = tl_now_ns();
+    client->info.unacked_ns = 0;
     client->frames_left = EXCHANGE_FRAMES + frames;
     client->frame_bytes_left = EXCHANGE_BYTES + bytes;
 }
@@ -271,10 +292,12 @@ enum tl_status client_await(struct tl_client *client, int64_t until_ns, const ch
         enum tl_status status = client_next_frame(client, ret_frame, &some, reterr);
         if (status != TL_OK || some)
             return status;
+        int64_t look_ns = tl_now_ns() + LOOK_NS;
         if (!late)
-            status = client_wait(client, -1, until_ns, reterr);
+            status = client_wait(client, -1, look_ns < until_ns ? look_ns : until_ns, reterr);
         if (status != TL_OK)
             return status;
+        client_note_silence(client);
     }
     return tl_error_set(reterr, TL_TIMEOUT, "%s did not send %s in time", client->host, what);
 }

@@ -132,16 +132,11 @@ static enum tl_status take_replies(struct echo *echo, int64_t until_ns, struct t
 /* The session has to be heard on its control connection, or the tuple goes with it. */
 static enum tl_status keep_alive(struct echo *echo, struct tl_error *reterr)
 {
-    struct tl_wire_frame frame;
-    bool some = true;
     int64_t now_ns = tl_now_ns();
     if (echo->spec->beside_test || now_ns < echo->ping_ns)
         return TL_OK;
     echo->ping_ns = now_ns + ALIVE_NS;
-    enum tl_status status = client_send_ping(echo->client, reterr);
-    while (status == TL_OK && some) /* the PONGs */
-        status = client_next_frame(echo->client, &frame, &some, reterr);
-    return status;
+    return client_keep_alive(echo->client, reterr);
 }
 
 /* For answers behind the last probe: three times the longest round trip that was seen, so that one
@@ -219,7 +214,8 @@ enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spe
         *echo = (struct echo){.client = client, .spec = spec, .result = result, .fd = -1};
         status = client_udp_open(client, &echo->fd, reterr);
         if (status == TL_OK)
-            status = client_udp_prove(client, echo->fd, spec->cancel_fd, &echo->pass, reterr);
+            status = client_udp_prove(client, echo->fd, !spec->beside_test, spec->cancel_fd,
+                                      &echo->pass, reterr);
         if (status == TL_OK)
             status = run_probes(echo, reterr);
         if (echo->fd >= 0)

@@ -5,25 +5,30 @@
 #include "path_end.h"
 #include "tightlink/base/time.h"
 
-static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *ret_fd,
-                                  struct udp_pass *ret_pass, struct tl_error *reterr)
+static enum tl_status open_tuple(struct tl_client *client, bool alone, bool prove, int cancel_fd,
+                                 int *ret_fd, struct udp_pass *ret_pass, struct tl_error *reterr)
 {
-    struct tl_client *client = owner;
     enum tl_status status = client_udp_open(client, ret_fd, reterr);
     if (status == TL_OK && prove)
-        status = client_udp_prove(client, *ret_fd, cancel_fd, ret_pass, reterr);
+        status = client_udp_prove(client, *ret_fd, alone, cancel_fd, ret_pass, reterr);
     return status;
+}
+
+static enum tl_status open_alone(void *owner, bool prove, int cancel_fd, int *ret_fd,
+                                 struct udp_pass *ret_pass, struct tl_error *reterr)
+{
+    return open_tuple(owner, true, prove, cancel_fd, ret_fd, ret_pass, reterr);
+}
+
+static enum tl_status open_beside(void *owner, bool prove, int cancel_fd, int *ret_fd,
+                                  struct udp_pass *ret_pass, struct tl_error *reterr)
+{
+    return open_tuple(owner, false, prove, cancel_fd, ret_fd, ret_pass, reterr);
 }
 
 static enum tl_status keep_alive(void *owner, struct tl_error *reterr)
 {
-    struct tl_client *client = owner;
-    struct tl_wire_frame frame;
-    bool some = true;
-    enum tl_status status = client_send_ping(client, reterr);
-    while (status == TL_OK && some) /* the PONGs */
-        status = client_next_frame(client, &frame, &some, reterr);
-    return status;
+    return client_keep_alive(owner, reterr);
 }
 
 static void count(void *owner, uint64_t sent_bytes, uint64_t received_bytes)
@@ -40,7 +45,7 @@ static struct path_end end_of(struct tl_client *client, bool beside_test)
                              .cancel_fd = client->cancel_fd,
                              .ipv6 = client->info.peer.ss_family == AF_INET6,
                              .handshake_rtt_ns = client->info.connect_rtt_ns,
-                             .open = open_socket,
+                             .open = beside_test ? open_beside : open_alone,
                              .keep_alive = beside_test ? NULL : keep_alive,
                              .count = count,
                              .hops_count = client->hops_count};
@@ -52,7 +57,7 @@ enum tl_status tl_client_pmtu(struct tl_client *client, const struct tl_pmtu_spe
     enum tl_status status = client_wake(client, reterr);
     struct path_end end = end_of(client, false);
     if (status == TL_OK)
-        status = path_pmtu(&end, spec, ret_result, reterr);
+        status = client_udp_judge(client, path_pmtu(&end, spec, ret_result, reterr), reterr);
     if (status != TL_OK)
         return status;
     client->hops_count = ret_result->up.hops_count;
@@ -65,5 +70,7 @@ enum tl_status tl_client_hops(struct tl_client *client, const struct tl_hops_spe
 {
     enum tl_status status = spec->beside_test ? TL_OK : client_wake(client, reterr);
     struct path_end end = end_of(client, spec->beside_test);
-    return status == TL_OK ? path_hops(&end, spec, ret_result, reterr) : status;
+    if (status == TL_OK)
+        status = path_hops(&end, spec, ret_result, reterr);
+    return spec->beside_test ? status : client_udp_judge(client, status, reterr);
 }

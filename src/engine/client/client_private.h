@@ -40,6 +40,7 @@ struct tl_client {
     size_t in_len, in_used; /* in_used: of the frame handed out last */
     /* What the far end may still say: client_expect(). */
     uint64_t frames_left, frame_bytes_left;
+    int64_t expect_ns;          /* when the exchange began */
     int64_t heard_ns;           /* when the far end said anything */
     int hops_count;             /* links to it, as tl_client_pmtu counted them; 0 = not known */
     bool stale;                 /* in the middle of something that nobody waits for: dial again */
@@ -86,9 +87,12 @@ enum tl_status client_closed(const struct tl_client *client, int errnum,
 enum tl_status client_send(struct tl_client *client, const uint8_t *frame, size_t len,
                            struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status client_send_ping(struct tl_client *client, struct tl_error *reterr) TL_WARN_UNUSED;
-/* How long ago the far host's kernel acknowledged anything (TCP_INFO); -1 where that is not known.
- */
-int64_t client_unacked_ns(const struct tl_client *client);
+/* Says a word to a far end that nobody else talks to, lest it end the session, and takes what came:
+ * of a second without one five are the limit. */
+enum tl_status client_keep_alive(struct tl_client *client, struct tl_error *reterr) TL_WARN_UNUSED;
+/* Looks for how long the far host's kernel has acknowledged nothing of what it was asked in this
+ * exchange (TCP_INFO), for info.unacked_ns: with every ping, and when an answer is overdue. */
+void client_note_silence(struct tl_client *client);
 /* The control connection's round trip, queues included; 0 where it is not known. */
 int64_t client_rtt_ns(const struct tl_client *client);
 /* An exchange begins in which the far end has so much to say at most, beside what every exchange
@@ -116,10 +120,15 @@ enum tl_status client_udp_open(const struct tl_client *client, int *ret_fd,
  * closed; TL_CLOSED where it ends within a moment, too: the responder went away. */
 enum tl_status client_udp_refused(const struct tl_client *client,
                                   struct tl_error *reterr) TL_WARN_UNUSED;
+/* The status of what was asked by UDP: TL_CLOSED, as below, where it timed out while TCP did, too.
+ */
+enum tl_status client_udp_judge(const struct tl_client *client, enum tl_status status,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
 /* Proves the socket's tuple. Takes the token under its lock: may run in another thread beside a
  * test. cancel_fd is looked at beside the client's own, -1 = none. TL_TIMEOUT: UDP does not get
- * through although TCP does. */
-enum tl_status client_udp_prove(struct tl_client *client, int fd, int cancel_fd,
+ * through. alone: nobody else has the control connection, so that the session is kept alive and TCP
+ * is asked before UDP is accused; TL_CLOSED: neither gets through, or neither did for a while. */
+enum tl_status client_udp_prove(struct tl_client *client, int fd, bool alone, int cancel_fd,
                                 struct udp_pass *ret_pass, struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

@@ -56,6 +56,17 @@ void tl_tcp_result_finish(struct tl_tcp_result *result)
     result->upload = NULL;
 }
 
+/* Which of the two is silent: the far kernel, and so the path, or the far program alone. */
+void result_note_silence(const struct tcp_run *run, int64_t now_ns)
+{
+    int64_t unacked_ns = run->client->info.unacked_ns;
+    int64_t unheard_ns = now_ns - run->client->heard_ns;
+    if (unacked_ns > run->result->unacked_ns)
+        run->result->unacked_ns = unacked_ns;
+    if (unheard_ns > run->result->unheard_ns)
+        run->result->unheard_ns = unheard_ns;
+}
+
 /* A path that comes back after seconds lets the far kernel's own timers hold its words for seconds
  * more: only who acknowledged all the time was reached all the time. */
 bool tl_tcp_result_program_silent(const struct tl_tcp_result *result)

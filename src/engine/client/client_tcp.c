@@ -219,25 +219,14 @@ static enum tl_status look_whether_known(struct tcp_run *run, int64_t now_ns,
     return status;
 }
 
-/* Which of the two is silent: the far kernel, and so the path, or the far program alone. */
-static void look_at_silence(struct tcp_run *run, int64_t now_ns)
-{
-    int64_t unacked_ns = client_unacked_ns(run->client);
-    int64_t unheard_ns = now_ns - run->client->heard_ns;
-    if (unacked_ns > run->result->unacked_ns)
-        run->result->unacked_ns = unacked_ns;
-    if (unheard_ns > run->result->unheard_ns)
-        run->result->unheard_ns = unheard_ns;
-}
-
 /* What has to happen at intervals. */
 static enum tl_status keep_time(struct tcp_run *run, int64_t now_ns, struct tl_error *reterr)
 {
     enum tl_status status = TL_OK;
     if (now_ns >= run->ping_ns) {
-        look_at_silence(run, now_ns);
         run->ping_ns = now_ns + TL_CLIENT_PING_NS;
         status = client_send_ping(run->client, reterr);
+        result_note_silence(run, now_ns);
     }
     if (status == TL_OK && now_ns >= run->live_ns) {
         run->live_ns = now_ns + TL_CLIENT_LIVE_NS;

@@ -100,6 +100,8 @@ enum tl_status result_take_end(struct tcp_run *run, const struct tl_wire_frame *
 /* Why the end that is waited for does not come: the far end is silent; or it answered all the time,
  * so that neither path nor host is (TL_PROTOCOL). */
 enum tl_status result_overdue(const struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
+/* At intervals, and where a request is not answered. */
+void result_note_silence(const struct tcp_run *run, int64_t now_ns);
 void result_analyse(struct tcp_run *run);
 /* After the near streams are done: totals, processors, analysis. */
 void result_complete(struct tcp_run *run);

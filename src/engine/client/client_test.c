@@ -50,8 +50,10 @@ enum tl_status client_await_ready(struct tl_client *client, const struct client_
             return tl_wire_decode_ready(frame.payload, frame.payload_len, ret_ready, reterr);
         }
         int64_t now_ns = tl_now_ns();
-        if (status == TL_OK && now_ns >= until_ns)
+        if (status == TL_OK && now_ns >= until_ns) {
+            client_note_silence(client);
             return not_ready(client, queued, reterr);
+        }
         if (status == TL_OK && now_ns >= ping_ns) {
             ping_ns = now_ns + QUEUE_PING_NS;
             status = client_send_ping(client, reterr);

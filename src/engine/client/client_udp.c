@@ -12,7 +12,8 @@
 
 #define PROVE_TRIES  5
 #define PROVE_MIN_NS (200 * TL_NS_PER_MS)
-#define GONE_NS      (200 * TL_NS_PER_MS) /* for the end of a connection, beyond its round trip */
+#define DEAD_NS      (1500 * TL_NS_PER_MS) /* what is unanswered for that long is no lost packet */
+#define GONE_NS      (200 * TL_NS_PER_MS)  /* for the end of a connection, beyond its round trip */
 
 enum tl_status client_udp_open(const struct tl_client *client, int *ret_fd, struct tl_error *reterr)
 {
@@ -47,6 +48,7 @@ enum tl_status client_udp_refused(const struct tl_client *client, struct tl_erro
 struct exchange {
     struct tl_client *client;
     int fd, cancel_fd;
+    bool alone; /* with the control connection */
     struct udp_seal seal;
     struct tl_wire_udp_prove step, answer;
 };
@@ -88,7 +90,7 @@ static enum tl_status await_answer(struct exchange *exchange, uint8_t wanted, in
 
 static enum tl_status run_step(struct exchange *exchange, uint8_t wanted, struct tl_error *reterr)
 {
-    const struct tl_client *client = exchange->client;
+    struct tl_client *client = exchange->client;
     uint8_t bytes[TL_WIRE_UDP_HELLO_SIZE];
     size_t len = udp_seal_encode_prove(&exchange->seal, &exchange->step, bytes);
     int64_t rtt_ns = 2 * client->info.connect_rtt_ns;
@@ -100,13 +102,13 @@ static enum tl_status run_step(struct exchange *exchange, uint8_t wanted, struct
         bool came;
         (void)!send(exchange->fd, bytes, len, MSG_NOSIGNAL); /* a lost one is sent again */
         enum tl_status status = await_answer(exchange, wanted, tl_now_ns() + try_ns, &came, reterr);
+        if (status == TL_OK && !came && exchange->alone)
+            status = client_keep_alive(client, reterr);
         if (status != TL_OK || came)
             return status;
     }
-    return tl_error_set(reterr, TL_TIMEOUT,
-                        "UDP port %d of %s does not answer although TCP does: a firewall on the "
-                        "way drops it",
-                        client->port, client->host);
+    return tl_error_set(reterr, TL_TIMEOUT, "UDP port %d of %s does not answer", client->port,
+                        client->host);
 }
 
 static enum tl_status prove_once(struct exchange *exchange, struct udp_pass *ret_pass,
@@ -127,14 +129,58 @@ static enum tl_status prove_once(struct exchange *exchange, struct udp_pass *ret
     return run_step(exchange, TL_WIRE_UDP_PROVEN, reterr);
 }
 
-enum tl_status client_udp_prove(struct tl_client *client, int fd, int cancel_fd,
-                                struct udp_pass *ret_pass, struct tl_error *reterr)
+static enum tl_status prove(struct exchange *exchange, struct udp_pass *ret_pass,
+                            struct tl_error *reterr)
 {
-    struct exchange exchange = {.client = client, .fd = fd, .cancel_fd = cancel_fd};
-    enum tl_status status = prove_once(&exchange, ret_pass, reterr);
+    enum tl_status status = prove_once(exchange, ret_pass, reterr);
     /* The session may have been dialled anew meanwhile, or our place in its table was needed:
      * a challenge that was given but is not accepted any more. */
-    if (status == TL_TIMEOUT && exchange.step.type == TL_WIRE_UDP_PROVE)
-        status = prove_once(&exchange, ret_pass, reterr);
+    if (status == TL_TIMEOUT && exchange->step.type == TL_WIRE_UDP_PROVE)
+        status = prove_once(exchange, ret_pass, reterr);
     return status;
+}
+
+static enum tl_status neither(const struct tl_client *client, struct tl_error *reterr)
+{
+    return tl_error_set(reterr, TL_CLOSED, "neither UDP nor TCP got an answer of %s for a while",
+                        client->host);
+}
+
+enum tl_status client_udp_judge(const struct tl_client *client, enum tl_status status,
+                                struct tl_error *reterr)
+{
+    bool dead = status == TL_TIMEOUT && client->info.unacked_ns >= DEAD_NS;
+    return dead ? neither(client, reterr) : status;
+}
+
+/* Whether TCP gets through where UDP does not. TL_TIMEOUT: it does, and did all the time; TL_OK: it
+ * does, but waited for a while, and so may UDP have. */
+static enum tl_status ask_tcp(struct tl_client *client, struct tl_error *reterr)
+{
+    int64_t before_ns = client->info.unacked_ns;
+    enum tl_status status = tl_client_ping(client, NULL, reterr);
+    int64_t dead_ns = before_ns > client->info.unacked_ns ? before_ns : client->info.unacked_ns;
+    client->info.unacked_ns = dead_ns;
+    if (status == TL_CANCELLED)
+        return status;
+    if (status != TL_OK || dead_ns >= DEAD_NS)
+        return tl_error_set(reterr, TL_CLOSED,
+                            "neither UDP nor TCP got an answer of %s for a while", client->host);
+    if (dead_ns > client->info.connect_rtt_ns + PROVE_MIN_NS)
+        return TL_OK;
+    return tl_error_set(reterr, TL_TIMEOUT,
+                        "UDP port %d of %s does not answer although TCP does: a firewall on the "
+                        "way drops it",
+                        client->port, client->host);
+}
+
+enum tl_status client_udp_prove(struct tl_client *client, int fd, bool alone, int cancel_fd,
+                                struct udp_pass *ret_pass, struct tl_error *reterr)
+{
+    struct exchange exchange = {.client = client, .fd = fd, .alone = alone, .cancel_fd = cancel_fd};
+    enum tl_status status = prove(&exchange, ret_pass, reterr);
+    if (status != TL_TIMEOUT || !alone)
+        return status;
+    status = ask_tcp(client, reterr);
+    return status == TL_OK ? prove(&exchange, ret_pass, reterr) : status;
 }

@@ -93,7 +93,7 @@ static enum tl_status start(struct udp_run *run, bool was_proved, struct tl_erro
         status = client_await_started(&running, reterr);
     /* The responder has room for few tuples: others of ours may have taken this one's place. */
     if (status == TL_DENIED && was_proved) {
-        status = udp_client_prove(run->client, reterr);
+        status = udp_client_prove(run->client, false, reterr);
         if (status == TL_OK && run->client->udp_pass.cookie != run->flow->spec.pass.cookie)
             status = tl_error_set(reterr, TL_INVALID, "the address was proved anew: try again");
         if (status == TL_OK)
@@ -202,7 +202,7 @@ static enum tl_status run_test(struct udp_run *run, struct tl_error *reterr)
     if (status == TL_OK)
         status = udp_client_ask(run, reterr);
     if (status == TL_OK && !was_proved)
-        status = udp_client_prove(client, reterr);
+        status = udp_client_prove(client, true, reterr);
     if (status == TL_OK)
         status = udp_client_await_ready(run, reterr);
     if (status == TL_OK)

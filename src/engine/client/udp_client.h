@@ -46,7 +46,8 @@ enum tl_status udp_client_open_tuple(struct tl_client *client,
 void udp_client_forget_tuple(struct tl_client *client);
 bool udp_client_is_proved(const struct tl_client *client);
 /* The next tests over this tuple need no proof for a while. */
-enum tl_status udp_client_prove(struct tl_client *client, struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status udp_client_prove(struct tl_client *client, bool alone,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
 /* How long a receiver waits for stragglers. */
 int64_t udp_client_grace_ns(const struct udp_run *run);
 enum tl_status udp_client_ask(struct udp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;

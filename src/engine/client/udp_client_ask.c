@@ -40,9 +40,10 @@ bool udp_client_is_proved(const struct tl_client *client)
            tl_wire_token_equal(&client->proved_token, &client->udp_token);
 }
 
-enum tl_status udp_client_prove(struct tl_client *client, struct tl_error *reterr)
+enum tl_status udp_client_prove(struct tl_client *client, bool alone, struct tl_error *reterr)
 {
-    enum tl_status status = client_udp_prove(client, client->udp_fd, -1, &client->udp_pass, reterr);
+    enum tl_status status =
+        client_udp_prove(client, client->udp_fd, alone, -1, &client->udp_pass, reterr);
     client->udp_proved_ns = status == TL_OK ? tl_now_ns() : 0;
     client->proved_token = client->udp_token;
     return status;

@@ -95,6 +95,9 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
                                 struct tl_facts *facts, struct tl_far **ret_far, struct tl_run *run,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_probe_disconnect(struct tl_far *far);
+/* The longest in which the far host acknowledged nothing of what it was asked last; 0: it did, or
+ * its kind does not tell. */
+int64_t tl_probe_unacked_ns(const struct tl_far *far);
 /* No test waits for its turn longer than until then (monotonic), a second at least; 0: as usual. */
 void tl_probe_wait_turn(struct tl_far *far, int64_t until_ns);
 /* What its kind can and this one cannot: TL_FAR_*. */

@@ -72,6 +72,8 @@ struct tl_client_info {
     unsigned max_streams;
     double rate_cap_bps;       /* 0: none */
     uint64_t quota_left_bytes; /* UINT64_MAX: no quota */
+    int64_t unacked_ns; /* the longest in which the far host's kernel acknowledged nothing of what
+                         * it was asked in the last exchange; 0: it did, or nobody looked */
 };
 
 struct tl_client;

@@ -223,6 +223,27 @@ void tl_interruptions_find_brief(const struct tl_tcp_result *result,
     }
 }
 
+void tl_interruptions_of_probes(const struct tl_echo_result *echo, int64_t until_ns,
+                                struct tl_probe_outcome *outcome)
+{
+    unsigned lost = 0;
+    for (unsigned i = 0; i <= echo->sent_count && echo->answered_count > 0; i++) {
+        bool more = i < echo->sent_count;
+        if (more && echo->probes[i].rtt_ns < 0) {
+            lost++;
+            continue;
+        }
+        int64_t from_ns = echo->start_ns + echo->probes[i - lost].sent_ns;
+        int64_t gap_ns = (more ? echo->start_ns + echo->probes[i].sent_ns : until_ns) - from_ns;
+        if (lost >= BRIEF_PROBES && gap_ns >= BRIEF_NS && gap_ns > outcome->interrupted_ns) {
+            outcome->interrupted = true;
+            outcome->interrupted_ns = gap_ns;
+            outcome->silent_ns = tl_now_ns() - from_ns;
+        }
+        lost = 0;
+    }
+}
+
 /* --- What is left ---------------------------------------------------------------------------- */
 
 /* The longest part of the test beside them. */

@@ -32,6 +32,12 @@ void tl_interruptions_find_brief(const struct tl_tcp_result *result,
                                  const struct tl_echo_result *echo, int64_t start_ns,
                                  struct tl_interruptions *interruptions);
 
+/* The same of probes that ran alone, until until_ns (monotonic): marks the outcome with the longest
+ * time for which five in a row, over 300 ms, were not answered. None answered is no interruption.
+ */
+void tl_interruptions_of_probes(const struct tl_echo_result *echo, int64_t until_ns,
+                                struct tl_probe_outcome *outcome);
+
 /* Says of each whose it is, by the sender's readings and by what probes beside the transfer heard;
  * echo NULL: there were none. */
 void tl_interruptions_place(const struct tl_tcp_result *result, const struct tl_echo_result *echo,

@@ -5,6 +5,7 @@
 #include "family.h"
 #include "flow_facts.h"
 #include "idle.h"
+#include "interrupt.h"
 #include "outcome.h"
 #include "running.h"
 #include "tightlink/base/time.h"
@@ -89,11 +90,16 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
         tl_facts_set_unknown(probe->facts, TL_PATH(rtt_idle_min_ns), "%s", error.text);
         tl_facts_set_unknown(probe->facts, TL_PATH(echo_loss_ratio), "%s", error.text);
     }
-    free(echo);
+    int64_t until_ns = tl_now_ns();
     if (status != TL_CANCELLED && status != TL_CLOSED) {
         tl_running_watch(probe);
         tl_family_look(probe);
     }
+    /* A responder answers each; other hosts answer some, as often as they please (RFC
+     * 1812, 4.3.2.8). */
+    if (status == TL_OK && tl_far_can(probe->far, TL_FAR_ONE_WAY))
+        tl_interruptions_of_probes(echo, until_ns, ret_outcome);
+    free(echo);
     tl_outcome_end(ret_outcome);
     if (status == TL_TIMEOUT || status == TL_UNSUPPORTED)
         return TL_OK;

@@ -64,6 +64,12 @@ static void keep_outage(struct tl_session *session, int64_t since_ns, int64_t un
     }
 }
 
+void session_keep_gap(struct tl_session *session, struct tl_probe_outcome *outcome)
+{
+    int64_t since_ns = tl_now_ns() - outcome->silent_ns;
+    keep_outage(session, since_ns, since_ns + outcome->interrupted_ns, outcome);
+}
+
 /* The stage is run again, and the run says why it was. */
 static void keep_stall(struct tl_session *session, int64_t since_ns,
                        struct tl_probe_outcome *outcome)

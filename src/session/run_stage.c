@@ -245,6 +245,8 @@ enum tl_status session_measure_step(struct tl_session *session, const struct tl_
     enum tl_status status = stage->load
                                 ? stage->load(&probe, step->direction, &limits, ret_outcome, reterr)
                                 : stage->light(&probe, ret_outcome, reterr);
+    if (stage->light && status == TL_OK && ret_outcome->interrupted)
+        session_keep_gap(session, ret_outcome);
     tl_watch_judge(session->watch, ret_outcome);
     return session_leave_stage(session, status, ret_outcome);
 }

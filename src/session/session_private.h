@@ -118,6 +118,8 @@ void session_set_bytes(struct tl_session *session, int64_t bytes);
  * with a new connection, and *outcome says when and how long; else status. */
 enum tl_status session_redial(struct tl_session *session, enum tl_status status,
                               struct tl_probe_outcome *outcome);
+/* The same file: the path was dead during a stage whose connection it did not break. */
+void session_keep_gap(struct tl_session *session, struct tl_probe_outcome *outcome);
 
 /* beside.c: a light stage, and in a thread another one that does not disturb it. The status is that
  * of the first; the other one is not done where it could not be measured beside it. */

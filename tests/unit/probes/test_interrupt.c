@@ -218,6 +218,27 @@ Test(interrupt, a_long_one_is_not_counted_twice)
     cr_expect_eq(find_brief(probes(8 * S, 2 * S, 4 * S)).count, 1);
 }
 
+Test(interrupt, probes_alone_tell_when_a_row_of_them_is_lost)
+{
+    static const struct {
+        int64_t from_ns, to_ns, tells_ns; /* lost; 0: no interruption */
+    } cases[] = {
+        {200 * MS, 600 * MS, 400 * MS}, /* the next is answered */
+        {600 * MS, 2 * S, 900 * MS},    /* to the end */
+        {200 * MS, 400 * MS, 0},        /* too short */
+        {0, 2 * S, 0},                  /* none is answered: UDP may not get through at all */
+        {2 * S, 2 * S, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tl_probe_outcome outcome = {0};
+        const struct tl_echo_result *echo = probes(S, cases[i].from_ns, cases[i].to_ns);
+        tl_interruptions_of_probes(echo, echo->start_ns + 1500 * MS, &outcome);
+        cr_expect_eq(outcome.interrupted, cases[i].tells_ns > 0, "%zu", i);
+        cr_expect_eq(outcome.interrupted_ns, cases[i].tells_ns, "%zu: %lld", i,
+                     (long long)outcome.interrupted_ns);
+    }
+}
+
 Test(interrupt, the_longest_part_without_any_gives_the_rate)
 {
     fine_stream(0, 10 * S, 2 * S, 4 * S); /* 5 MB a second, then nothing, then as before */

@@ -65,6 +65,15 @@ static void set_facts(struct tl_facts *facts, const struct tl_echo_result *echo,
             : "this kind of far end does not tell in which direction delay grows: " TL_FAR_WOULD);
 }
 
+/* TCP goes through: UDP that does not is something to say, not the end. */
+static void set_nothing(struct tl_facts *facts, const char *why, struct tl_probe_outcome *outcome)
+{
+    tl_outcome_state(outcome, TL_STAGE_LIMITED, "%s", why);
+    tl_facts_set_unknown(facts, TL_PATH(rtt_idle_ns), "%s", why);
+    tl_facts_set_unknown(facts, TL_PATH(rtt_idle_min_ns), "%s", why);
+    tl_facts_set_unknown(facts, TL_PATH(echo_loss_ratio), "%s", why);
+}
+
 enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
                              struct tl_error *reterr)
 {
@@ -84,11 +93,7 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
         ret_outcome->record.sent_bytes = echo->sent_count * TL_WIRE_UDP_PROBE_SIZE;
         ret_outcome->record.received_bytes = echo->answered_count * TL_WIRE_UDP_PROBE_SIZE;
     } else {
-        /* TCP goes through: UDP that does not is something to say, not the end. */
-        tl_outcome_state(ret_outcome, TL_STAGE_LIMITED, "%s", error.text);
-        tl_facts_set_unknown(probe->facts, TL_PATH(rtt_idle_ns), "%s", error.text);
-        tl_facts_set_unknown(probe->facts, TL_PATH(rtt_idle_min_ns), "%s", error.text);
-        tl_facts_set_unknown(probe->facts, TL_PATH(echo_loss_ratio), "%s", error.text);
+        set_nothing(probe->facts, error.text, ret_outcome);
     }
     int64_t until_ns = tl_now_ns();
     if (status != TL_CANCELLED && status != TL_CLOSED) {

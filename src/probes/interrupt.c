@@ -223,6 +223,15 @@ void tl_interruptions_find_brief(const struct tl_tcp_result *result,
     }
 }
 
+static void keep_longest(int64_t from_ns, int64_t to_ns, struct tl_probe_outcome *outcome)
+{
+    if (to_ns - from_ns < BRIEF_NS || to_ns - from_ns <= outcome->interrupted_ns)
+        return;
+    outcome->interrupted = true;
+    outcome->interrupted_ns = to_ns - from_ns;
+    outcome->silent_ns = tl_now_ns() - from_ns;
+}
+
 void tl_interruptions_of_probes(const struct tl_echo_result *echo, int64_t until_ns,
                                 struct tl_probe_outcome *outcome)
 {
@@ -233,12 +242,10 @@ void tl_interruptions_of_probes(const struct tl_echo_result *echo, int64_t until
             lost++;
             continue;
         }
-        int64_t from_ns = echo->start_ns + echo->probes[i - lost].sent_ns;
-        int64_t gap_ns = (more ? echo->start_ns + echo->probes[i].sent_ns : until_ns) - from_ns;
-        if (lost >= BRIEF_PROBES && gap_ns >= BRIEF_NS && gap_ns > outcome->interrupted_ns) {
-            outcome->interrupted = true;
-            outcome->interrupted_ns = gap_ns;
-            outcome->silent_ns = tl_now_ns() - from_ns;
+        if (lost >= BRIEF_PROBES) {
+            int64_t from_ns = echo->start_ns + echo->probes[i - lost].sent_ns;
+            int64_t to_ns = more ? echo->start_ns + echo->probes[i].sent_ns : until_ns;
+            keep_longest(from_ns, to_ns, outcome);
         }
         lost = 0;
     }

@@ -16,7 +16,7 @@
  * for the minutes that a turn in the queue or a far disk may take. */
 #define EXCHANGE_FRAMES 4096
 #define EXCHANGE_BYTES  (512 << 10)
-/* While an answer is awaited: two of the kernel's own repeats are seen apart. */
+/* While an answer is awaited: no less often than the kernel repeats what is not acknowledged. */
 #define LOOK_NS (200 * TL_NS_PER_MS)
 
 bool client_cancelled(const struct tl_client *client)

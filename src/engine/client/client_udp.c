@@ -161,11 +161,10 @@ static enum tl_status ask_tcp(struct tl_client *client, struct tl_error *reterr)
     enum tl_status status = tl_client_ping(client, NULL, reterr);
     int64_t dead_ns = before_ns > client->info.unacked_ns ? before_ns : client->info.unacked_ns;
     client->info.unacked_ns = dead_ns;
-    if (status == TL_CANCELLED)
+    if (status != TL_OK && status != TL_TIMEOUT && status != TL_CLOSED)
         return status;
     if (status != TL_OK || dead_ns >= DEAD_NS)
-        return tl_error_set(reterr, TL_CLOSED,
-                            "neither UDP nor TCP got an answer of %s for a while", client->host);
+        return neither(client, reterr);
     if (dead_ns > client->info.connect_rtt_ns + PROVE_MIN_NS)
         return TL_OK;
     return tl_error_set(reterr, TL_TIMEOUT,

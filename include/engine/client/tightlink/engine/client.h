@@ -145,7 +145,8 @@ struct tl_echo_result {
 };
 
 /* Proves the UDP tuple to the responder (token, challenge), then sends the probes at the
- * interval. TL_TIMEOUT: UDP does not get through although TCP does. */
+ * interval. TL_TIMEOUT: UDP does not get through although TCP does. TL_CLOSED: neither did for a
+ * while. */
 enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spec *spec,
                               struct tl_echo_result *ret_result,
                               struct tl_error *reterr) TL_WARN_UNUSED;

@@ -73,7 +73,7 @@ static void pass(struct relay *relay, struct held_reply *reply, int from, int to
     struct sockaddr_in near;
     socklen_t len = sizeof near;
     ssize_t got = recvfrom(from, bytes, sizeof bytes, MSG_DONTWAIT, (struct sockaddr *)&near, &len);
-    if (got <= 0)
+    if (got <= 0 || relay->udp_deaf)
         return;
     if (from == relay->near_udp) /* whoever spoke last is the client */
         (void)connect(relay->near_udp, (struct sockaddr *)&near, len);

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct relay {
@@ -19,6 +20,7 @@ struct relay {
     unsigned hole_at;    /* DATA vanishes, all else goes on */
     unsigned rebind_at;  /* the client's datagrams come from another port */
     unsigned spoof_each; /* puts a DATA datagram of its own behind each n-th, from elsewhere */
+    bool udp_deaf;       /* no datagram passes at all, as before a firewall that knows TCP alone */
     /* The n-th answer to a probe comes so much later, 0 = never: */
     unsigned reply_late_at;
     int64_t reply_late_ns;

@@ -99,7 +99,18 @@ def long_way(m):
                         f" {faulted.either_way(m)}jitter={m.uniform(0.1, 1):.2g}ms", rate)
 
 
-LINES = [cable, fibre, dsl, mobile, office, tunnel, satellites, faulted.wifi, long_way]
+def household(m):
+    """Somebody else's transfers the other way, one to three, in a queue as long as modems have it."""
+    down = log_uniform(m.chance, 16e6, 300e6)
+    up = max(1e6, down / m.uniform(2, 20))
+    rate = set_line(m, m.uniform(8, 60), down, up)
+    return faulted.Path(f"{two_ways(down, up, m.rtt_ms / 2)}"
+                        f" down.queue={bytes_of(down, m.uniform(0.05, 0.2))}"
+                        f" up.queue={bytes_of(up, m.uniform(0.05, 0.4))}"
+                        f" {m.way(False)}others={m.chance.randrange(1, 4)}", rate)
+
+
+LINES = [cable, fibre, dsl, mobile, office, tunnel, satellites, faulted.wifi, long_way, household]
 OF_CHANGING_RATE = {mobile, satellites, faulted.wifi}
 # What the emulator does not put together, or what is another fault than its name says there.
 NOT_ON = {faulted.shaper: OF_CHANGING_RATE | {office, cable},
@@ -107,8 +118,9 @@ NOT_ON = {faulted.shaper: OF_CHANGING_RATE | {office, cable},
 
 
 def fault_for(m, line):
-    """A third of the lines have none, beside those that draw no_fault."""
-    if m.chance.random() < 1 / 3:
+    """A third of the lines have none, beside those that draw no_fault. Where others make the way longer
+    no number tells what limits, a fault or they."""
+    if m.chance.random() < 1 / 3 or line is household:
         return faulted.no_fault
     return m.chance.choice([f for f in faulted.FAULTS if line not in NOT_ON.get(f, ())])
 

@@ -32,6 +32,7 @@ from specification import Path, disk_rate, off, rate, ratio, size, span
 AMBIGUOUS = 1.15
 MTU = 1500
 QUEUE_MIN = 32 * MTU  # bytes: what the lab gives a link at least
+FASTEST = 1e12  # bits per second: no bound
 OUTAGE_S = 0.3  # what lasts as long is a finding
 DEAD_S = 2.5  # and that the verdict, where no rate beside it tells more
 
@@ -355,13 +356,26 @@ def mtu_rungs(path, truth, data):
             truth.rungs.append(Rung("jumbo-mismatch", None, 0, 1e3, number=False))
 
 
-def ack_rungs(path, truth, acks, segment_bytes):
+def others_the_other_way(path, truth, prefix, s, data):
+    """Their queue is in each round trip: what that leaves is no number. And what acknowledges their
+    data, a packet of 66 bytes for two of 1514, takes its part of the link that carries ours."""
+    truth.rungs.append(Rung("ack-path", path.segment(prefix), 0, FASTEST, number=False))
+    theirs = service(s)[1] * 66 / (2 * 1514)
+    for own_prefix, own in data:
+        if "rate" in own and theirs > 0.05 * rate(own["rate"]):
+            truth.rungs.append(Rung("cross-traffic", path.segment(own_prefix), 0, rate(own["rate"]),
+                                    number=False))
+
+
+def ack_rungs(path, truth, acks, data, segment_bytes):
     for prefix, s in acks:
         if service(s) and "cross" not in s:
             ack_bytes = 52 if path.family() == 4 else 72
             model = service(s)[0] / (ack_bytes * 8) * 2 * segment_bytes * 8
             truth.rungs.append(Rung("ack-path", path.segment(prefix), 0.5 * model, 3 * model,
                                     number=False))
+        if "others" in s:
+            others_the_other_way(path, truth, prefix, s, data)
         if "loss" in s and ratio(s["loss"]) > 0.05:
             truth.beside.add("ack-path")
 
@@ -433,7 +447,7 @@ def truth_of(spec, direction, goal_bps=0):
             truth.rungs.append(Rung("option-stripping", None, 0.1 * model, 3 * model,
                                     number=False))
     mtu_rungs(path, truth, data)
-    ack_rungs(path, truth, acks, segment_bytes)
+    ack_rungs(path, truth, acks, data, segment_bytes)
     middleboxes(path, truth, acks, data)
     choose(truth)
     if truth.swollen and cc != "bbr" and {r.cause for r in truth.accept} == {"capacity"}:

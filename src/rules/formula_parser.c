@@ -90,8 +90,6 @@ static enum tl_status scan_decimal(struct tl_parser *p, double *ret_number)
     *ret_number = strtod(digits, &end);
     if (*end || end == digits)
         return FAIL(p, start, TL_SYNTAX, "\"%s\" is not a number", digits);
-    if (!isfinite(*ret_number))
-        return FAIL(p, start, TL_RANGE, "\"%s\" is too large", digits);
     return TL_OK;
 }
 
@@ -110,10 +108,13 @@ enum tl_status tl_parser_number(struct tl_parser *p, struct tl_operand *ret)
         const struct literal_unit *u = &literal_units[i];
         if (strlen(u->name) != len || strncmp(u->name, p->text + unit_at, len) != 0)
             continue;
+        number *= u->factor;
+        if (!isfinite(number))
+            return FAIL(p, start, TL_RANGE, "\"%.*s\" is too large", (int)(p->at - start),
+                        p->text + start);
         *ret = (struct tl_operand){.at = start, .unit = u->unit};
-        return tl_parser_emit(
-            p, start, (struct tl_formula_code){.op = TL_OP_NUMBER, .number = number * u->factor},
-            0);
+        return tl_parser_emit(p, start,
+                              (struct tl_formula_code){.op = TL_OP_NUMBER, .number = number}, 0);
     }
     return FAIL(p, unit_at, TL_UNKNOWN,
                 "the unit \"%.*s\" is not known; there are %% bps kbps Mbps Gbps B kB MB GB KiB "

@@ -188,6 +188,7 @@ Test(formula, refuses_what_is_no_formula)
     expect_error("inf", TL_UNKNOWN, "no function and no name");
     expect_error("3parsec", TL_UNKNOWN, "parsec");
     expect_error("1e999", TL_RANGE, "too large");
+    expect_error("6e300s", TL_RANGE, "too large"); /* finite, but for its unit */
     expect_error("nope(1)", TL_UNKNOWN, "no function");
     expect_error("sqrt(1, 2)", TL_SYNTAX, "no more than 1");
     expect_error("min(1)", TL_SYNTAX, "takes 2");

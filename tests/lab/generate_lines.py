@@ -13,6 +13,12 @@ def two_ways(down_bps, up_bps, delay_ms):
     return f"down.rate={rate_text(down_bps)} up.rate={rate_text(up_bps)} delay={delay_ms:.3g}ms"
 
 
+def queues(m, down_bps, up_bps, down_s, up_s):
+    """As long as modems have them: so many seconds of each direction's rate, from and to."""
+    return (f" down.queue={bytes_of(down_bps, m.uniform(*down_s))}"
+            f" up.queue={bytes_of(up_bps, m.uniform(*up_s))}")
+
+
 def set_line(m, rtt_ms, down_bps, up_bps):
     """Faults are drawn for these; returns the rate where the data goes."""
     m.rtt_ms, m.rate = rtt_ms, down_bps if m.down else up_bps
@@ -26,8 +32,7 @@ def cable(m):
     rate = set_line(m, m.uniform(10, 50), down, up)
     managed = " up.aqm=pie" if m.chance.random() < 0.4 else ""
     return faulted.Path(f"{two_ways(down, up, m.rtt_ms / 2)} up.grants={m.uniform(2, 6):.2g}ms"
-                        f" down.queue={bytes_of(down, m.uniform(0.04, 0.1))}"
-                        f" up.queue={bytes_of(up, m.uniform(0.1, 0.4))}{managed}",
+                        f"{queues(m, down, up, (0.04, 0.1), (0.1, 0.4))}{managed}",
                         (0.7 if managed and not m.down else 1) * rate)
 
 
@@ -45,8 +50,7 @@ def dsl(m):
     up = max(0.7e6, down / m.uniform(4, 12))
     rate = set_line(m, m.uniform(18, 80), down, up)
     return faulted.Path(f"{two_ways(down, up, m.rtt_ms / 2)} pppoe=on"
-                        f" down.queue={bytes_of(down, m.uniform(0.05, 0.2))}"
-                        f" up.queue={bytes_of(up, m.uniform(0.1, 0.6))}", rate)
+                        f"{queues(m, down, up, (0.05, 0.2), (0.1, 0.6))}", rate)
 
 
 def mobile(m):
@@ -100,13 +104,12 @@ def long_way(m):
 
 
 def household(m):
-    """Somebody else's transfers the other way, one to three, in a queue as long as modems have it."""
+    """Somebody else's transfers the other way, one to three."""
     down = log_uniform(m.chance, 16e6, 300e6)
     up = max(1e6, down / m.uniform(2, 20))
     rate = set_line(m, m.uniform(8, 60), down, up)
     return faulted.Path(f"{two_ways(down, up, m.rtt_ms / 2)}"
-                        f" down.queue={bytes_of(down, m.uniform(0.05, 0.2))}"
-                        f" up.queue={bytes_of(up, m.uniform(0.05, 0.4))}"
+                        f"{queues(m, down, up, (0.05, 0.2), (0.05, 0.4))}"
                         f" {m.way(False)}others={m.chance.randrange(1, 4)}", rate)
 
 

@@ -41,17 +41,22 @@ static inline void stop_far(struct far_end *far)
     tl_responder_destroy(far->responder);
 }
 
-static inline struct tl_client *dial(int port, int cancel_fd)
+static inline struct tl_client *dial_within(int port, int cancel_fd, int64_t timeout_ns)
 {
     struct tl_client *client = NULL;
     struct tl_error error;
     struct tl_client_options options = {.host = "127.0.0.1",
                                         .port = port,
-                                        .timeout_ns = 60 * 1000 * MS, /* on a busy machine */
+                                        .timeout_ns = timeout_ns,
                                         .cancel_fd = cancel_fd,
                                         .program = "test 1"};
     cr_assert_eq(tl_client_connect(&options, &client, &error), TL_OK, "%s", error.text);
     return client;
+}
+
+static inline struct tl_client *dial(int port, int cancel_fd)
+{
+    return dial_within(port, cancel_fd, 60 * 1000 * MS); /* on a busy machine */
 }
 
 /* Of a stream's time, spent waiting for a core: from there on a run counts as degraded. */

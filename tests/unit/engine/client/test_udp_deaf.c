@@ -5,19 +5,6 @@
 #include "tightlink/base/time.h"
 #include "udp_relay.h"
 
-static struct tl_client *dial_briefly(int port)
-{
-    struct tl_client *client = NULL;
-    struct tl_error error = {0};
-    struct tl_client_options options = {.host = "127.0.0.1",
-                                        .port = port,
-                                        .timeout_ns = 2000 * MS,
-                                        .cancel_fd = -1,
-                                        .program = "test 1"};
-    cr_assert_eq(tl_client_connect(&options, &client, &error), TL_OK, "%s", error.text);
-    return client;
-}
-
 static enum tl_status probe_a_deaf_port(struct relay *relay, bool all_deaf, struct tl_error *error)
 {
     static struct tl_echo_result result;
@@ -25,7 +12,7 @@ static enum tl_status probe_a_deaf_port(struct relay *relay, bool all_deaf, stru
     struct tl_echo_spec spec = {.count = 3, .interval_ns = 10 * MS, .cancel_fd = -1};
     start_far(&far, NULL);
     relay_start(relay, far.port);
-    struct tl_client *client = dial_briefly(relay->port);
+    struct tl_client *client = dial_within(relay->port, -1, 2000 * MS);
     if (all_deaf)
         atomic_store(&relay->deaf_ns, tl_now_ns());
     enum tl_status status = tl_client_echo(client, &spec, &result, error);

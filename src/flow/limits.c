@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "held.h"
+
 /* An end is near the capture where its part of the way is a tenth or less of the whole. */
 #define NEAR_SHARE 0.1
 /* What leaves at once when a connection begins (RFC 6928): less than that in all is no transfer. */
@@ -36,18 +38,6 @@
 #define DISTURBED      0.05 /* of the trains, at most, may come behind a loss or something late */
 /* Parts that cannot be told from one another may make up this much before nothing is said. */
 #define BLUR_MAX 0.15
-/* A full send buffer holds the flight at one level: a tenth of the time it may be below this share
- * of what it is at most in another tenth. A window that CUBIC cuts falls to 0.7. */
-#define LEVEL 0.8
-/* From the first third of the pieces to the last: a window that opens. */
-#define GROWS 0.1
-/* What a window that nothing cuts gains: C t^3 segments by CUBIC (RFC 9438, equation 1), 0.53 a
- * round trip as Reno would (equation 4), between the middles of these thirds, which begin behind
- * the first quarter of the time. */
-#define CUBIC_GAIN   0.4
-#define RENO_GAIN    0.53
-#define FIRST_MIDDLE 0.375
-#define LAST_MIDDLE  0.875
 /* Share of the waiting behind segments that were not full, beyond that of such segments, from which
  * on they mark where what was written ended. Some systems begin a segment with each write, so that
  * segments that are not full stand anywhere. */
@@ -59,7 +49,6 @@
 #define ASKED          0.1  /* data packets of the other end for each train */
 #define IDLE_LEAST     0.05 /* of the time with nothing in flight: no full send buffer */
 #define CLOSED_PLAINLY 0.5
-#define PIECES_MAX     64
 
 const char *tl_packet_place_name(enum tl_packet_place place)
 {
@@ -152,76 +141,6 @@ static bool may_be_paced(const struct tl_packet_half *half, enum tl_packet_place
     return (double)half->segments_count < PACED_SEGMENTS * bursts || total_ns < PACED_NS * bursts;
 }
 
-/* The mean flight of pieces of many round trips each, behind the first quarter; how many. */
-static unsigned flight_pieces(const struct tl_packet_half *half, double ret_means[PIECES_MAX])
-{
-    unsigned counts[PIECES_MAX] = {0};
-    uint32_t begin = half->bins_count / 4, count = half->bins_count - begin;
-    unsigned pieces =
-        (unsigned)fmin(PIECES_MAX, ceil((double)count * (double)half->bin_ns /
-                                        fmax((double)PIECE_NS, 4 * half->rtt_min_ns)));
-    for (unsigned i = 0; i < pieces; i++)
-        ret_means[i] = 0;
-    for (uint32_t i = 0; i < count && pieces; i++) {
-        uint64_t piece = (uint64_t)i * pieces / count;
-        ret_means[piece] += half->bins[begin + i].flight_max_bytes;
-        counts[piece] += half->bins[begin + i].flight_max_bytes > 0;
-    }
-    for (unsigned i = 0; i < pieces; i++)
-        ret_means[i] /= fmax(counts[i], 1);
-    return pieces;
-}
-
-/* Slow start is over: the flight has come near what it is on average. */
-static double opened_ns(const struct tl_packet_half *half, double mean_bytes)
-{
-    uint32_t i = 0;
-    while (i < half->bins_count && half->bins[i].flight_max_bytes < LEVEL * mean_bytes)
-        i++;
-    return (double)i * (double)half->bin_ns;
-}
-
-/* Share of itself by which a congestion window that nothing cuts would have grown since slow start,
- * which may end without a loss. */
-static double expected_growth(const struct tl_packet_half *half, double total_ns)
-{
-    double mean_bytes = half->flight_bytes_ns / half->flight_ns;
-    double opened = opened_ns(half, mean_bytes),
-           first_s = fmax(FIRST_MIDDLE * total_ns - opened, 0) / 1e9,
-           last_s = fmax(LAST_MIDDLE * total_ns - opened, 0) / 1e9;
-    double cubic = CUBIC_GAIN * (pow(last_s, 3) - pow(first_s, 3)),
-           reno = RENO_GAIN * (last_s - first_s) * 1e9 / half->rtt_min_ns;
-    return fmax(cubic, reno) * fmax(half->mss_bytes, 1) / mean_bytes;
-}
-
-/* It neither swings nor grows, by half of what a window would have: one that has not had the time
- * to grow is as level as a full send buffer. */
-static bool is_level(const struct tl_packet_half *half, double total_ns)
-{
-    double means[PIECES_MAX], first = 0, last = 0, growth = expected_growth(half, total_ns);
-    unsigned pieces = flight_pieces(half, means), third = (pieces + 2) / 3;
-    if (!(growth >= GROWS))
-        return false;
-    if (pieces < PIECES_MIN)
-        return true; /* too short for a window to be seen to move */
-    for (unsigned i = 0; i < third; i++) {
-        first += means[i];
-        last += means[pieces - 1 - i];
-    }
-    tl_stats_sort(means, pieces);
-    return last <= (1 + fmin(GROWS, growth / 2)) * first &&
-           means[pieces / 10] >= LEVEL * means[pieces - 1 - pieces / 10];
-}
-
-/* Time in which CUBIC (RFC 9438, section 4.2) keeps the window near what it was at a loss, on
- * either side of it: twice the K of its equation 2, for C = 0.4 and beta = 0.7. */
-static double plateaus_ns(const struct tl_packet_half *half)
-{
-    double events = (double)half->loss_events_count + (double)half->ece_count;
-    double segments = (double)half->flight_max_bytes / fmax(half->mss_bytes, 1);
-    return events * 2e9 * cbrt(segments * (1 - 0.7) / 0.4);
-}
-
 /* The window, by the handshake; or it was full to the last segment for half of the time, under the
  * least scale that what was sent allows: only beside the sender that is seen to the segment, and a
  * flight that another cause holds at a power of two of the announced number is a rare chance. */
@@ -302,7 +221,7 @@ static enum tl_packet_wait find_host_wait(const struct tl_packet_flow *flow, int
 {
     const struct tl_packet_half *half = &flow->halves[sender];
     enum tl_packet_place place = tl_packet_place(flow, sender);
-    bool held = is_level(half, total) && plateaus_ns(half) <= BLUR_MAX * total;
+    bool held = flight_is_held(half, total);
     bool own_clock =
         !may_be_paced(half, place, total) &&
         (place == TL_PLACE_SENDER || (is_still(half) && spent_share(half) >= SPENT_SOME));
@@ -378,7 +297,8 @@ double tl_packet_dry_ratio(const struct tl_packet_half *half)
 static double split(const struct tl_packet_half *half, double total, enum tl_packet_wait host,
                     struct tl_packet_ledger *ledger)
 {
-    bool lossy = half->loss_events_count >= LOSSY_EVENTS || is_marked(half);
+    bool many = half->loss_events_count >= LOSSY_EVENTS,
+         lossy = (many && host != TL_WAIT_SNDBUF) || is_marked(half);
     /* With nothing in flight no queue stands, whatever the round trips look like. */
     bool stands = ledger->standing_ratio >= STANDING && ledger->idle_ratio < IDLE_MOST;
     bool full = ledger->idle_ratio < IDLE_MOST && takes_no_more(half),
@@ -386,7 +306,7 @@ static double split(const struct tl_packet_half *half, double total, enum tl_pac
     double unknown = 0, wait = half->wait_ns / total, slack = half->slack_ns / total;
     ledger->wait = network ? TL_WAIT_NETWORK : host;
     /* What a loss has taken from the window looks like slack. */
-    ledger->slack = lossy && host == TL_WAIT_SNDBUF ? TL_WAIT_NETWORK : host;
+    ledger->slack = many && host == TL_WAIT_SNDBUF ? TL_WAIT_NETWORK : host;
     if (stands || full) /* a link that has a queue waits for nobody */
         ledger->slack = TL_WAIT_NETWORK;
     if (tl_packet_dry_ratio(half) >= RAN_DRY) /* whatever shaped that on its way */

@@ -110,6 +110,11 @@ CASES = [
     ("aqm-saws", ["capacity", "ecn-marks"],
      dict(seed=856196, link_mbps=15.028936, queue_kb=4000, codel_ms=5, delay_ms=25.076044, tso=1,
           gro=4, reno=1, middle_share=0.46, seconds=15)),
+    # A full send buffer, and some losses that leave a window no smaller.
+    ("send-buffer", ["send-buffer"],
+     dict(seed=3, sndbuf_kb=87, delay_ms=15, link_mbps=300, loss_ratio=0.00005, seconds=40)),
+    ("send-buffer", ["send-buffer"],
+     dict(seed=4, sndbuf_kb=200, delay_ms=15, link_mbps=300, loss_ratio=0.00002, seconds=20)),
 ]
 
 # What a capture may lack, laid over every third case in turn.

@@ -20,7 +20,7 @@ PLACES = ("near", "middle", "far")
 SECONDS = 60
 # Least share that is named, per label over the three places, without flaws. What one connection's
 # packets cannot tell has none.
-FLOORS = {"receive-window": 0.6, "policer": 0.55, "random-loss": 0.6, "burst-loss": 0.45,
+FLOORS = {"receive-window": 0.6, "send-buffer": 0.8, "policer": 0.55, "random-loss": 0.6, "burst-loss": 0.45,
           "shallow-buffer": 0.5, "capacity": 0.6, "bufferbloat": 0.8, "receiver-app": 0.6,
           "sender-app": 0.7, "aqm": 0.75}
 

@@ -1,0 +1,125 @@
+/* What is in flight, as a course in time: level, as a full send buffer keeps it, or as a congestion
+ * window moves. */
+#include "held.h"
+
+#include <math.h>
+
+#include "tightlink/base/stats.h"
+
+#define PIECE_NS   INT64_C(500000000)
+#define PIECES_MIN 4
+#define PIECES_MAX 64
+/* A full send buffer holds the flight at one level: a tenth of the time it may be below this share
+ * of what it is at most in another tenth. A window that CUBIC cuts falls to 0.7. */
+#define LEVEL 0.8
+/* From the first third of the pieces to the last: a window that opens. */
+#define GROWS 0.1
+/* What a window that nothing cuts gains: C t^3 segments by CUBIC (RFC 9438, equation 1), 0.53 a
+ * round trip as Reno would (equation 4), between the middles of these thirds, which begin behind
+ * the first quarter of the time. */
+#define CUBIC_GAIN   0.4
+#define RENO_GAIN    0.53
+#define FIRST_MIDDLE 0.375
+#define LAST_MIDDLE  0.875
+/* Of the time, at most, in which CUBIC may have kept the window where it was. */
+#define PLATEAUS_MOST 0.15
+/* Where losses leave CUBIC time for more than that, a full buffer shows by this share of the time
+ * at one level, whatever is lost. A window stays within BESIDE of where it is cut for 0.58 of the
+ * time at most (RFC 9438, equation 1: from -K to where it is cut next, with the cube root of
+ * BESIDE / 0.3 of K on either side). */
+#define BESIDE 0.02
+#define PEGGED 0.7
+
+/* The mean flight of pieces of many round trips each, behind the first quarter; how many. */
+static unsigned flight_pieces(const struct tl_packet_half *half, double ret_means[PIECES_MAX])
+{
+    unsigned counts[PIECES_MAX] = {0};
+    uint32_t begin = half->bins_count / 4, count = half->bins_count - begin;
+    unsigned pieces =
+        (unsigned)fmin(PIECES_MAX, ceil((double)count * (double)half->bin_ns /
+                                        fmax((double)PIECE_NS, 4 * half->rtt_min_ns)));
+    for (unsigned i = 0; i < pieces; i++)
+        ret_means[i] = 0;
+    for (uint32_t i = 0; i < count && pieces; i++) {
+        uint64_t piece = (uint64_t)i * pieces / count;
+        ret_means[piece] += half->bins[begin + i].flight_max_bytes;
+        counts[piece] += half->bins[begin + i].flight_max_bytes > 0;
+    }
+    for (unsigned i = 0; i < pieces; i++)
+        ret_means[i] /= fmax(counts[i], 1);
+    return pieces;
+}
+
+/* Slow start is over: the flight has come near what it is on average. */
+static double opened_ns(const struct tl_packet_half *half, double mean_bytes)
+{
+    uint32_t i = 0;
+    while (i < half->bins_count && half->bins[i].flight_max_bytes < LEVEL * mean_bytes)
+        i++;
+    return (double)i * (double)half->bin_ns;
+}
+
+/* Share of itself by which a congestion window that nothing cuts would have grown since slow start,
+ * which may end without a loss. */
+static double expected_growth(const struct tl_packet_half *half, double total_ns)
+{
+    double mean_bytes = half->flight_bytes_ns / half->flight_ns;
+    double opened = opened_ns(half, mean_bytes),
+           first_s = fmax(FIRST_MIDDLE * total_ns - opened, 0) / 1e9,
+           last_s = fmax(LAST_MIDDLE * total_ns - opened, 0) / 1e9;
+    double cubic = CUBIC_GAIN * (pow(last_s, 3) - pow(first_s, 3)),
+           reno = RENO_GAIN * (last_s - first_s) * 1e9 / half->rtt_min_ns;
+    return fmax(cubic, reno) * fmax(half->mss_bytes, 1) / mean_bytes;
+}
+
+/* It neither swings nor grows, by half of what a window would have: one that has not had the time
+ * to grow is as level as a full send buffer. */
+static bool is_level(const struct tl_packet_half *half, double total_ns)
+{
+    double means[PIECES_MAX], first = 0, last = 0, growth = expected_growth(half, total_ns);
+    unsigned pieces = flight_pieces(half, means), third = (pieces + 2) / 3;
+    if (!(growth >= GROWS))
+        return false;
+    if (pieces < PIECES_MIN)
+        return true; /* too short for a window to be seen to move */
+    for (unsigned i = 0; i < third; i++) {
+        first += means[i];
+        last += means[pieces - 1 - i];
+    }
+    tl_stats_sort(means, pieces);
+    return last <= (1 + fmin(GROWS, growth / 2)) * first &&
+           means[pieces / 10] >= LEVEL * means[pieces - 1 - pieces / 10];
+}
+
+/* Time in which CUBIC (RFC 9438, section 4.2) keeps the window near what it was at a loss, on
+ * either side of it: twice the K of its equation 2, for C = 0.4 and beta = 0.7. */
+static double plateaus_ns(const struct tl_packet_half *half)
+{
+    double events = (double)half->loss_events_count + (double)half->ece_count;
+    double segments = (double)half->flight_max_bytes / fmax(half->mss_bytes, 1);
+    return events * 2e9 * cbrt(segments * (1 - 0.7) / 0.4);
+}
+
+/* Share of the time behind the first quarter at which within BESIDE of one and the same is in
+ * flight, which hardly ever is more. */
+static double pegged_ratio(const struct tl_packet_half *half)
+{
+    double means[PIECES_MAX];
+    unsigned pieces = flight_pieces(half, means), count = 0, beside = 0;
+    if (pieces < PIECES_MIN)
+        return 0;
+    tl_stats_sort(means, pieces);
+    double peg_bytes = means[pieces - 1 - pieces / 10];
+    for (uint32_t i = half->bins_count / 4; i < half->bins_count; i++) {
+        double bytes = half->bins[i].flight_max_bytes;
+        count += bytes > 0;
+        beside += fabs(bytes - peg_bytes) <= BESIDE * peg_bytes;
+    }
+    return (double)beside / fmax(count, 1);
+}
+
+bool flight_is_held(const struct tl_packet_half *half, double total_ns)
+{
+    return is_level(half, total_ns) &&
+           (plateaus_ns(half) <= PLATEAUS_MOST * total_ns || pegged_ratio(half) >= PEGGED);
+}

@@ -236,23 +236,41 @@ static void take_window(struct half *half, const struct tl_segment *segment, uin
         bin->window_min_bytes = bytes;
 }
 
-/* How long the oldest data waited without progress. Of more than two segments with no gap among
- * them one is acknowledged at once (RFC 5681, section 4.2): beside the receiver it is the host that
- * is late. */
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When more than two segments had come, of which one is acknowledged at once (RFC 5681, section
+ * 4.2): a last one that came alone waits for the receiver's timer. */
+static int64_t owed_since(const struct half *half)
+{
+    uint64_t two = half->una + 2 * half_mss(half);
+    for (uint32_t i = 0; i < half->piece_ring.count; i++) {
+        const struct piece *piece = half_piece(half, i);
+        if (piece->begin + piece->len > two)
+            return piece->first_ns;
+    }
+    return INT64_MAX;
+}
+
+/* How long the oldest data waited without progress, and how long an acknowledgement was owed: with
+ * no gap among more than two segments, it is the host beside the capture that is late. */
 static void count_stall(struct half *half, int64_t time_ns, uint64_t ack, bool fills)
 {
     if (half->piece_ring.count == 0)
         return;
     const struct piece *oldest = half_piece(half, 0);
-    int64_t since = oldest->first_ns, whole_ns = oldest->last_ns;
-    if (half->last_move_ns > since)
-        since = half->last_move_ns;
+    int64_t since = later(oldest->first_ns, half->last_move_ns);
     double stall_ns = (double)(time_ns - since);
     if (stall_ns > half->out->stall_longest_ns)
         half->out->stall_longest_ns = stall_ns;
-    double late_ns = whole_ns > since ? (double)(time_ns - whole_ns) : stall_ns;
-    if (fills || half->next - half->una <= 2 * half_mss(half) || oldest->state & PIECE_HOLE)
+    if (fills || oldest->state & PIECE_HOLE)
         return;
+    int64_t owed = owed_since(half);
+    if (owed >= time_ns)
+        return;
+    double late_ns = (double)(time_ns - later(later(since, oldest->last_ns), owed));
     half->out->ack_late_ns += late_ns >= LATE_NS ? late_ns : 0;
     double beyond_ns = late_ns - half->far_least_ns;
     half->out->ack_bout_ns += ack == half->next && beyond_ns >= LATE_NS ? beyond_ns : 0;

@@ -57,6 +57,25 @@ Test(in_flight, a_receiver_that_leaves_data_waiting_is_late)
     cr_expect_eq(late_share(30 * MS, true), 0, "it waits for what was lost");
 }
 
+/* Each train ends with a segment that came alone, which is acknowledged with the first ones of the
+ * next train; the capture sees two more of that pass before. */
+Test(in_flight, a_last_segment_alone_waits_for_no_late_receiver)
+{
+    struct script script = script_begin();
+    script_shake(&script, 0, 0);
+    for (uint32_t i = 0; i < 20; i++) {
+        uint32_t first = 1000 + 8 * i * MSS;
+        for (uint32_t k = 0; k < 8; k++)
+            script_send(&script, CLIENT, first + k * MSS, 1000, MSS);
+        script.time_ns += MS;
+        for (uint32_t k = 1; k < 8; k += 2)
+            script_send(&script, SERVER, 1000, first + k * MSS, 0);
+        script.time_ns += 38 * MS;
+    }
+    cr_expect_eq(script_end(&script)->halves[TL_CLIENT].ack_late_ns, 0);
+    tl_packets_destroy(script.packets);
+}
+
 /* Beside the sender, over 40 ms: every other window of ten segments is acknowledged so much later,
  * all of it at once or in two parts. Share of the time. */
 static double bout_share(int64_t late_ns, bool in_parts)

@@ -23,12 +23,12 @@
 #define LAST_MIDDLE  0.875
 /* Of the time, at most, in which CUBIC may have kept the window where it was. */
 #define PLATEAUS_MOST 0.15
-/* Where losses leave CUBIC time for more than that, a full buffer shows by this share of the time
- * at one level, whatever is lost. A window stays within BESIDE of where it is cut for 0.58 of the
- * time at most (RFC 9438, equation 1: from -K to where it is cut next, with the cube root of
- * BESIDE / 0.3 of K on either side). */
-#define BESIDE 0.02
-#define PEGGED 0.7
+/* Where losses leave CUBIC time for more than that, a full buffer shows by how long as much is in
+ * flight to the segment. Between two losses a window is within one segment of one level for so
+ * long: twice the cube root of 1 / C (RFC 9438, equation 1). By judgement a quarter of all time
+ * must remain. */
+#define PEGGED_EACH_NS 2.72e9
+#define PEGGED_LEAST   0.25
 
 /* The mean flight of pieces of many round trips each, behind the first quarter; how many. */
 static unsigned flight_pieces(const struct tl_packet_half *half, double ret_means[PIECES_MAX])
@@ -100,12 +100,12 @@ static double plateaus_ns(const struct tl_packet_half *half)
     return events * 2e9 * cbrt(segments * (1 - 0.7) / 0.4);
 }
 
-/* Share of the time behind the first quarter at which within BESIDE of one and the same is in
- * flight, which hardly ever is more. */
+/* Share of the time behind the first quarter, as far as anything was sent then, in which to a
+ * segment as much is in flight as hardly ever more is. */
 static double pegged_ratio(const struct tl_packet_half *half)
 {
     double means[PIECES_MAX];
-    unsigned pieces = flight_pieces(half, means), count = 0, beside = 0;
+    unsigned pieces = flight_pieces(half, means), count = 0, pegged = 0;
     if (pieces < PIECES_MIN)
         return 0;
     tl_stats_sort(means, pieces);
@@ -113,13 +113,21 @@ static double pegged_ratio(const struct tl_packet_half *half)
     for (uint32_t i = half->bins_count / 4; i < half->bins_count; i++) {
         double bytes = half->bins[i].flight_max_bytes;
         count += bytes > 0;
-        beside += fabs(bytes - peg_bytes) <= BESIDE * peg_bytes;
+        pegged += fabs(bytes - peg_bytes) <= half->mss_bytes;
     }
-    return (double)beside / fmax(count, 1);
+    return (double)pegged / fmax(count, 1);
+}
+
+/* For longer than the windows between its losses would have been. */
+static bool is_pegged(const struct tl_packet_half *half, double total_ns)
+{
+    double events = (double)half->loss_events_count + (double)half->ece_count;
+    double pegged_ns = 0.75 * total_ns * pegged_ratio(half);
+    return pegged_ns >= events * PEGGED_EACH_NS + PEGGED_LEAST * total_ns;
 }
 
 bool flight_is_held(const struct tl_packet_half *half, double total_ns)
 {
     return is_level(half, total_ns) &&
-           (plateaus_ns(half) <= PLATEAUS_MOST * total_ns || pegged_ratio(half) >= PEGGED);
+           (plateaus_ns(half) <= PLATEAUS_MOST * total_ns || is_pegged(half, total_ns));
 }

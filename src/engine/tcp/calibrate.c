@@ -17,6 +17,7 @@
 #include "tightlink/engine/stream.h"
 
 #define WARM_UP_NS (TL_CALIBRATE_TCP_NS / 3)
+#define STEPS_MAX  10
 #define COPY_BYTES (32 << 20) /* more than the caches of most machines hold */
 #define SLEEP_NS   TL_NS_PER_MS
 #define SLEEPS_MAX ((size_t)(TL_CALIBRATE_TIMER_NS / SLEEP_NS))
@@ -82,6 +83,19 @@ static bool wait_ns(int cancel_fd, int64_t ns)
     return ppoll(&cancel, 1, &timeout, NULL) == 0;
 }
 
+/* Until something has moved, in steps of what is measured at least: on a busy machine neither
+ * thread may get a processor in one. 0: nothing did, or it was cancelled. */
+static uint64_t count_bytes(int cancel_fd, const struct tl_streams *receiver)
+{
+    uint64_t before = tl_streams_bytes(receiver), bytes = 0;
+    for (int i = 0; i < STEPS_MAX && bytes == 0; i++) {
+        if (!wait_ns(cancel_fd, TL_CALIBRATE_TCP_NS - WARM_UP_NS))
+            return 0;
+        bytes = tl_streams_bytes(receiver) - before;
+    }
+    return bytes;
+}
+
 static void measure_tcp(int cancel_fd, struct tl_calibration *calibration)
 {
     int fds[2];
@@ -92,16 +106,11 @@ static void measure_tcp(int cancel_fd, struct tl_calibration *calibration)
     if (!receiver)
         close(fds[0]);
     if (sender && wait_ns(cancel_fd, WARM_UP_NS)) {
-        uint64_t bytes = tl_streams_bytes(receiver);
         int64_t start_ns = tl_now_ns(), cpu_ns = tl_process_cpu_ns();
-        if (wait_ns(cancel_fd, TL_CALIBRATE_TCP_NS - WARM_UP_NS)) {
-            bytes = tl_streams_bytes(receiver) - bytes;
-            int64_t took_ns = tl_now_ns() - start_ns;
-            if (bytes > 0) {
-                calibration->tcp_bps = (double)bytes * 8e9 / (double)took_ns;
-                calibration->tcp_cpu_ns_per_byte =
-                    (double)(tl_process_cpu_ns() - cpu_ns) / (double)bytes;
-            }
+        double bytes = (double)count_bytes(cancel_fd, receiver);
+        if (bytes > 0) {
+            calibration->tcp_bps = bytes * 8e9 / (double)(tl_now_ns() - start_ns);
+            calibration->tcp_cpu_ns_per_byte = (double)(tl_process_cpu_ns() - cpu_ns) / bytes;
         }
     }
     tl_streams_destroy(sender);

@@ -12,8 +12,9 @@
 #include "tightlink/base/status.h"
 
 /* A stream over loopback has its rate within two hundredths of a second; the rung that it makes is
- * known to a factor of two anyway (rules/host/cpu.json). */
-#define TL_CALIBRATE_TCP_NS    (60 * INT64_C(1000000)) /* the later two thirds count */
+ * known to a factor of two anyway (rules/host/cpu.json). The later two thirds count, up to ten
+ * times where nothing moves in them. */
+#define TL_CALIBRATE_TCP_NS    (60 * INT64_C(1000000))
 #define TL_CALIBRATE_MEMORY_NS (10 * INT64_C(1000000))
 #define TL_CALIBRATE_TIMER_NS  (50 * INT64_C(1000000))
 #define TL_CALIBRATE_NS        (150 * INT64_C(1000000)) /* all of it, about */

@@ -244,6 +244,8 @@ static enum tl_status parse_pair(const char *pair, enum pass pass, struct tl_lab
         return status;
     if ((pass == PASS_OTHER_LINKS) != (name.link != LINK_MAIN))
         return TL_OK;
+    if (name.link >= TL_LAB_LINKS_MAX) /* far-lan's, behind more routers than there may be */
+        return tl_error_set(reterr, TL_RANGE, "a path has 2 to %d routers", TL_LAB_ROUTERS_MAX);
     if (name.link == LINK_V6 && !config->v6_apart) {
         memcpy(config->v6, config->link, sizeof config->v6);
         config->v6_apart = true;

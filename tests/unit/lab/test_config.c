@@ -214,6 +214,13 @@ Test(lab_config, a_half_duplex_link_has_a_rate_and_nothing_else_on_it)
     refused("rate=10M half-duplex=on cross=5M", TL_RANGE, "cross traffic");
 }
 
+/* The last link's place is known by the number of routers, which is looked at before. */
+Test(lab_config, the_last_link_of_too_many_routers_is_refused)
+{
+    refused("routers=8 far-lan.dropout=9/0", TL_RANGE, "2 to 6");
+    refused("far-lan.rate=1M routers=2000000000", TL_RANGE, "2 to 6");
+}
+
 Test(lab_config, what_links_cannot_be_is_refused)
 {
     refused("wan.rate=10M", TL_RANGE, "main one");

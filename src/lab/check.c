@@ -266,11 +266,19 @@ static enum tl_status check_plain(const struct tl_lab_config *config, struct tl_
     return TL_OK;
 }
 
-static enum tl_status check_links(const struct tl_lab_config *config, struct tl_error *reterr)
+enum tl_status tl_lab_check_routers(const struct tl_lab_config *config, struct tl_error *reterr)
 {
-    int main_link = tl_lab_main_link(config);
     if (config->routers < 2 || config->routers > TL_LAB_ROUTERS_MAX)
         return tl_error_set(reterr, TL_RANGE, "a path has 2 to %d routers", TL_LAB_ROUTERS_MAX);
+    return TL_OK;
+}
+
+static enum tl_status check_links(const struct tl_lab_config *config, struct tl_error *reterr)
+{
+    enum tl_status status = tl_lab_check_routers(config, reterr);
+    if (status != TL_OK)
+        return status;
+    int main_link = tl_lab_main_link(config);
     if (main_link < 0 || main_link > config->routers)
         return tl_error_set(reterr, TL_RANGE, "with %d routers, link-at is 1 to %d",
                             (int)config->routers, tl_lab_link_count(config));
@@ -280,7 +288,6 @@ static enum tl_status check_links(const struct tl_lab_config *config, struct tl_
                             "one by link-at",
                             main_link + 1);
     bool inner = main_link > 0 && main_link < config->routers;
-    enum tl_status status = TL_OK;
     for (int d = 0; d < TL_LAB_DIRECTION_COUNT && status == TL_OK; d++) {
         status = check_link(&config->link[d], reterr);
         if (status == TL_OK && config->link[d].others > 0 && !inner)

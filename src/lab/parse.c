@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "check.h"
 #include "parse_value.h"
 #include "tightlink/lab/config.h"
 
@@ -244,8 +245,6 @@ static enum tl_status parse_pair(const char *pair, enum pass pass, struct tl_lab
         return status;
     if ((pass == PASS_OTHER_LINKS) != (name.link != LINK_MAIN))
         return TL_OK;
-    if (name.link >= TL_LAB_LINKS_MAX) /* far-lan's, behind more routers than there may be */
-        return tl_error_set(reterr, TL_RANGE, "a path has 2 to %d routers", TL_LAB_ROUTERS_MAX);
     if (name.link == LINK_V6 && !config->v6_apart) {
         memcpy(config->v6, config->link, sizeof config->v6);
         config->v6_apart = true;
@@ -280,6 +279,8 @@ enum tl_status tl_lab_config_parse(const char *spec, struct tl_lab_config *confi
 {
     struct tl_lab_config work = *config;
     enum tl_status status = parse_pairs(spec, PASS_MAIN, &work, reterr);
+    if (status == TL_OK)
+        status = tl_lab_check_routers(&work, reterr);
     if (status == TL_OK)
         status = parse_pairs(spec, PASS_OTHER_LINKS, &work, reterr);
     if (status == TL_OK)

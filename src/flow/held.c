@@ -91,13 +91,18 @@ static bool is_level(const struct tl_packet_half *half, double total_ns)
            means[pieces / 10] >= LEVEL * means[pieces - 1 - pieces / 10];
 }
 
+/* What cut a window: losses, and marks. */
+static double cuts_count(const struct tl_packet_half *half)
+{
+    return (double)half->loss_events_count + (double)half->ece_count;
+}
+
 /* Time in which CUBIC (RFC 9438, section 4.2) keeps the window near what it was at a loss, on
  * either side of it: twice the K of its equation 2, for C = 0.4 and beta = 0.7. */
 static double plateaus_ns(const struct tl_packet_half *half)
 {
-    double events = (double)half->loss_events_count + (double)half->ece_count;
     double segments = (double)half->flight_max_bytes / fmax(half->mss_bytes, 1);
-    return events * 2e9 * cbrt(segments * (1 - 0.7) / 0.4);
+    return cuts_count(half) * 2e9 * cbrt(segments * (1 - 0.7) / 0.4);
 }
 
 /* Share of the time behind the first quarter, as far as anything was sent then, in which to a
@@ -121,9 +126,8 @@ static double pegged_ratio(const struct tl_packet_half *half)
 /* For longer than the windows between its losses would have been. */
 static bool is_pegged(const struct tl_packet_half *half, double total_ns)
 {
-    double events = (double)half->loss_events_count + (double)half->ece_count;
     double pegged_ns = 0.75 * total_ns * pegged_ratio(half);
-    return pegged_ns >= events * PEGGED_EACH_NS + PEGGED_LEAST * total_ns;
+    return pegged_ns >= cuts_count(half) * PEGGED_EACH_NS + PEGGED_LEAST * total_ns;
 }
 
 bool flight_is_held(const struct tl_packet_half *half, double total_ns)

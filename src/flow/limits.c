@@ -1,6 +1,5 @@
 /* Whose time it was: the ledger of a sender from its packets, and where it was seen from. */
 #include "tightlink/flow/limits.h"
-#include "tightlink/base/stats.h"
 
 #include <math.h>
 

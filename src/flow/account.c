@@ -16,6 +16,7 @@
  * (T-RAT, Zhang et al. 2002; root cause analysis, Siekkinen et al. 2005.) */
 #include "half.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A send buffer wakes its program once a third is free (sk_stream_write_space), so that flight
@@ -259,6 +260,20 @@ static void note_train(struct half *half, int64_t time_ns, uint64_t begin, uint6
     half->train_end = end;
 }
 
+/* How much later than the acknowledgement's way what it set off may come: from afar by what the
+ * packet takes on the slowest link, at most what the flow's own rate has it take. A quarter of the
+ * way bounds it for a flow that rested. */
+static int64_t set_off_within_ns(const struct half *half, int64_t time_ns, uint64_t begin,
+                                 uint64_t end)
+{
+    if (half->ack_delay_ns <= (double)half->reach_ns || begin == half->first)
+        return half->reach_ns;
+    double ns_per_byte =
+        (double)(time_ns - half->out->first_data_ns) / (double)(begin - half->first);
+    double most_ns = fmin((double)(end - begin) * ns_per_byte, half->ack_delay_ns / 4);
+    return half->reach_ns + (int64_t)most_ns;
+}
+
 /* From afar it is known only to what scatters on the way when an acknowledgement reached the
  * sender: it has run dry where half of what was in flight behind its last segment has gone since. A
  * send buffer wakes its program once a third of it is free (sk_stream_write_space). */
@@ -270,13 +285,14 @@ static bool has_fallen(const struct half *half, uint64_t begin)
 
 /* What comes now had not been written when an acknowledgement let the sender go on: its last
  * segment was not full, and nothing followed. Not where it was the other end's turn. */
-static void note_dry(struct half *half, int64_t time_ns, uint64_t begin)
+static void note_dry(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end)
 {
-    bool waited =
-             half->last_ack_ns > half->last_data_ns && time_ns - half->last_ack_ns > half->reach_ns,
+    if (!half->spent || half->in_recovery || half->filled)
+        return;
+    bool waited = half->last_ack_ns > half->last_data_ns &&
+                  time_ns - half->last_ack_ns > set_off_within_ns(half, time_ns, begin, end),
          turn = half->answered && begin == half->sender_una;
-    if (!half->spent || !waited || turn || half->in_recovery || half->filled ||
-        !has_fallen(half, begin))
+    if (!waited || turn || !has_fallen(half, begin))
         return;
     if (half->dry_ns && time_ns - half->dry_ns <= DRY_NS)
         half->out->dry_ns += (double)(time_ns - half->dry_ns);
@@ -297,7 +313,7 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
         out->clocked_count += time_ns - half->last_ack_ns <= half->reach_ns;
         out->clocked_by_chance += half->reached_ns / half->clock_ns;
     }
-    note_dry(half, time_ns, begin);
+    note_dry(half, time_ns, begin, end);
     half->answered = false;
     note_train(half, time_ns, begin, end);
     uint64_t flight = half_flight(end, half->sender_gone);

@@ -88,6 +88,7 @@ static void fill_sender(const struct tl_packet_flow *flow, const struct tl_packe
     set(sample, TL_SF_dsack_dups_count, sums->dsack);
     set(sample, TL_SF_reord_seen_count, sums->late);
     set(sample, TL_SF_snd_mss_bytes, mss);
+    set(sample, TL_SF_delivered_count, sums->delivered / mss);
     set(sample, TL_SF_snd_cwnd_count, fmax(sums->flight / mss, 1));
     set(sample, TL_SF_snd_ssthresh_count, sums->lost ? 1 : INT32_MAX);
     if (sums->rtt_ns > 0) {

@@ -61,6 +61,8 @@ CASES = [
     ("capacity", ["capacity"], dict(link_mbps=100, queue_kb=500, delay_ms=15, reno=1)),
     ("bufferbloat", ["capacity"], dict(link_mbps=10, queue_kb=1500, delay_ms=10)),
     ("bufferbloat", ["capacity"], dict(link_mbps=20, queue_kb=4000, delay_ms=20, seconds=12)),
+    ("bufferbloat", ["capacity"],  # what is acknowledged at once behind a gap arrived evenly
+     dict(link_mbps=50, queue_kb=3200, delay_ms=10, reno=1, seconds=15)),
     # Nearly full, with a queue that hardly grows: no send buffer.
     ("capacity", ["capacity"], dict(link_mbps=38.5, queue_kb=3176, delay_ms=44.6, seconds=6, middle_share=0.83, seed=5)),
     ("reordering", ["reordering", "capacity"], dict(reorder_ratio=0.05, reorder_ms=10, link_mbps=100)),

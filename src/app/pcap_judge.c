@@ -94,5 +94,6 @@ enum tl_status pcap_judge(struct tl_app_pcap *pcap, const struct tl_packet_brief
     ret_result->facts = tl_facts_create();
     if (!ret_result->facts || tl_packet_flow_facts(brief->flow, ret_result->facts) != TL_OK)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    tl_packet_aggregate_facts(pcap->packets, brief->flow, ret_result->facts);
     return tl_record_judge(pcap->rules, ret_result, reterr);
 }

@@ -15,6 +15,11 @@ enum tl_direction tl_packet_flow_direction(const struct tl_packet_flow *flow);
 enum tl_status tl_packet_flow_facts(const struct tl_packet_flow *flow,
                                     struct tl_facts *facts) TL_WARN_UNUSED;
 
+/* Adds those of the capture's connections that share an end with it; behind tl_packet_flow_facts().
+ */
+void tl_packet_aggregate_facts(const struct tl_packets *packets, const struct tl_packet_flow *flow,
+                               struct tl_facts *facts);
+
 /* Adds what that direction did over time, for plots: ten readings a second, fewer of a long
  * connection. */
 void tl_packet_flow_samples(const struct tl_packet_flow *flow, struct tl_samples *samples);

@@ -128,4 +128,13 @@ CASES = [
      "path": "rate=100M delay=15ms loss=0.3% sack=off", "sender": "near", "send": "seconds=7"},
     {"name": "receive-window-6", "right": ["receive-window"],
      "path": "rate=100M delay=15ms family=6", "sender": "near", "receive": "rcvbuf=100000"},
+    {"name": "together-1", "right": ["capacity"], "path": "rate=100M delay=10ms queue=250kB",
+     "sender": "near", "send": "seconds=8 streams=4", "receive": "streams=4"},
+    {"name": "together-2", "right": ["capacity"],
+     "path": "rate=50M delay=20ms queue=500kB aqm=codel jitter=1ms", "sender": "far",
+     "send": "seconds=8 streams=3", "receive": "streams=3"},
+    {"name": "together-3", "right": ["policer"], "path": "rate=100M delay=5ms policer=50M/256kB",
+     "sender": "near", "send": "seconds=8 streams=4", "receive": "streams=4"},
+    {"name": "together-4", "right": ["random-loss"], "path": "rate=100M delay=20ms loss=0.5%",
+     "sender": "far", "send": "seconds=8 streams=4", "receive": "streams=4"},
 ]

@@ -5,22 +5,24 @@
  * send writes write bytes (131072) and then sleeps gap microseconds, for seconds; receive reads up
  * to read bytes and then sleeps gap; ask sends messages in two writes and waits for their answers.
  * rcvbuf and sndbuf pin a buffer, nodelay=1 turns Nagle's algorithm off, start delays the first
- * byte. A sender prints what its kernel counted (TCP_INFO): the truth that a capture is held
- * against. */
+ * byte. With streams=N it is N ends at once, on that port and those behind it. A sender prints what
+ * its kernel counted (TCP_INFO), of the first stream: the truth that a capture is held against. */
 #include <arpa/inet.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 struct options {
-    long write, read, gap, seconds, rcvbuf, sndbuf, nodelay, listen, start;
+    long write, read, gap, seconds, rcvbuf, sndbuf, nodelay, listen, start, streams;
 };
 
 static char payload[1 << 20];
@@ -36,10 +38,11 @@ static void read_option(struct options *options, const char *text)
     struct {
         const char *name;
         long *value;
-    } keys[] = {
-        {"write", &options->write},     {"read", &options->read},     {"gap", &options->gap},
-        {"seconds", &options->seconds}, {"rcvbuf", &options->rcvbuf}, {"sndbuf", &options->sndbuf},
-        {"nodelay", &options->nodelay}, {"listen", &options->listen}, {"start", &options->start}};
+    } keys[] = {{"write", &options->write},     {"read", &options->read},
+                {"gap", &options->gap},         {"seconds", &options->seconds},
+                {"rcvbuf", &options->rcvbuf},   {"sndbuf", &options->sndbuf},
+                {"nodelay", &options->nodelay}, {"listen", &options->listen},
+                {"start", &options->start},     {"streams", &options->streams}};
     const char *value = strchr(text, '=');
     for (size_t i = 0; value && i < sizeof keys / sizeof *keys; i++)
         if (strncmp(text, keys[i].name, (size_t)(value - text)) == 0 &&
@@ -58,9 +61,26 @@ static void set(int fd, int level, int name, long value)
         fail("setsockopt");
 }
 
-static int make_socket(const char *address, const char *port, const struct options *options)
+/* A process for each further stream, which ends with this one; the number of the stream that this
+ * is. */
+static int spread(long streams)
 {
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)atoi(port))};
+    for (int number = 1; number < streams; number++) {
+        pid_t pid = fork();
+        if (pid < 0)
+            fail("fork");
+        if (pid > 0)
+            continue;
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || !freopen("/dev/null", "w", stdout))
+            fail("prctl");
+        return number;
+    }
+    return 0;
+}
+
+static int make_socket(const char *address, int port, const struct options *options)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = six.sin6_port};
     bool is_six = strchr(address, ':');
     if (inet_pton(is_six ? AF_INET6 : AF_INET, address,
@@ -175,7 +195,7 @@ int main(int argc, char **argv)
         return 2;
     for (size_t i = 0; i < sizeof payload; i++)
         payload[i] = (char)(i * 2654435761u >> 13);
-    int fd = make_socket(argv[2], argv[3], &options);
+    int fd = make_socket(argv[2], atoi(argv[3]) + spread(options.streams), &options);
     set(fd, IPPROTO_TCP, TCP_NODELAY, options.nodelay);
     rest(options.start);
     if (strcmp(argv[1], "send") == 0)

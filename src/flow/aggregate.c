@@ -58,17 +58,18 @@ static double variance_of(const struct course *course)
 /* The members, summed up. */
 struct members {
     struct course all, one; /* one: the member that is being added */
-    double variances, one_bytes[TL_PACKETS_AGGREGATE_MAX];
+    double variances, one_bytes[TL_PACKETS_AGGREGATE_MAX], pair_bytes;
     unsigned count;
 };
 
-static void add_member(struct members *members, const struct tl_packet_half *half)
+static void add_member(struct members *members, const struct tl_packet_half *half, bool is_pair)
 {
     memset(members->one.bytes, 0, sizeof members->one.bytes);
     add_half(&members->one, half);
     for (unsigned i = 0; i < members->all.count; i++)
         members->all.bytes[i] += members->one.bytes[i];
     members->variances += variance_of(&members->one);
+    members->pair_bytes += is_pair ? sum_of(&members->one) : 0;
     members->one_bytes[members->count++] = sum_of(&members->one);
 }
 
@@ -77,35 +78,54 @@ static bool is_same(const struct tl_flow_address *one, const struct tl_flow_addr
     return memcmp(one, other, sizeof *one) == 0;
 }
 
-/* The flow itself comes first, then all others whose data comes from the same end, or goes to it.
- */
+/* Of one end's data: who sends it and who receives it. */
+static const struct tl_flow_address *end_of(const struct tl_packet_flow *flow, int sender,
+                                            bool receiver)
+{
+    return &flow->addresses[receiver ? 1 - sender : sender];
+}
+
+/* What the other sends shares the end that is asked for with the flow, and perhaps both. */
+static void add_other(struct members *members, const struct tl_packet_flow *flow, int sender,
+                      const struct tl_packet_flow *other, bool by_receiver)
+{
+    for (int end = TL_CLIENT; end <= TL_SERVER; end++) {
+        bool receives = is_same(end_of(other, end, true), end_of(flow, sender, true)),
+             sends = is_same(end_of(other, end, false), end_of(flow, sender, false));
+        if ((by_receiver ? receives : sends) && other->halves[end].bins_count > 0 &&
+            members->count < TL_PACKETS_AGGREGATE_MAX)
+            add_member(members, &other->halves[end], receives && sends);
+    }
+}
+
+/* The flow itself comes first. */
 static void gather(const struct tl_packets *packets, const struct tl_packet_flow *flow, int sender,
                    bool by_receiver, struct members *members)
 {
-    const struct tl_flow_address *shared = &flow->addresses[by_receiver ? 1 - sender : sender];
     struct tl_packet_brief brief;
-    add_member(members, &flow->halves[sender]);
-    for (size_t i = 0; tl_packets_at(packets, i, &brief); i++) {
-        const struct tl_packet_flow *other = brief.flow;
-        if (!other || other == flow)
-            continue;
-        for (int end = TL_CLIENT; end <= TL_SERVER; end++)
-            if (is_same(&other->addresses[by_receiver ? 1 - end : end], shared) &&
-                other->halves[end].bins_count > 0 && members->count < TL_PACKETS_AGGREGATE_MAX)
-                add_member(members, &other->halves[end]);
-    }
+    add_member(members, &flow->halves[sender], true);
+    for (size_t i = 0; tl_packets_at(packets, i, &brief); i++)
+        if (brief.flow && brief.flow != flow)
+            add_other(members, flow, sender, brief.flow, by_receiver);
+}
+
+/* Nothing is known. */
+static struct tl_packet_aggregate no_aggregate(void)
+{
+    return (struct tl_packet_aggregate){0, (double)NAN, (double)NAN, (double)NAN, (double)NAN};
 }
 
 static struct tl_packet_aggregate tell(const struct members *members)
 {
     double sum = sum_of(&members->all), time_ns = members->all.count * members->all.step_ns,
            variance = variance_of(&members->all);
-    struct tl_packet_aggregate told = {0, (double)NAN, (double)NAN, (double)NAN};
+    struct tl_packet_aggregate told = no_aggregate();
     for (unsigned i = 1; i < members->count; i++)
         told.others_count += members->one_bytes[i] >= COUNTS_FROM * sum;
     if (told.others_count == 0)
         return told;
     told.together_bps = sum * 8e9 / time_ns;
+    told.pair_bps = members->pair_bytes * 8e9 / time_ns;
     told.swing_ratio = sqrt(variance) * members->all.count / sum;
     told.compensation_ratio = members->variances > 0 ? variance / members->variances : (double)NAN;
     return told;
@@ -119,7 +139,7 @@ void tl_packet_aggregate(const struct tl_packets *packets, const struct tl_packe
     double step_ns = fmax(STEP_NS, isfinite(rtt_ns) ? STEP_RTTS * rtt_ns : 0);
     step_ns = fmax(step_ns, span_ns / STEPS_MAX);
     struct course empty = {.from_ns = from_ns, .step_ns = step_ns};
-    *ret_aggregate = (struct tl_packet_aggregate){0, (double)NAN, (double)NAN, (double)NAN};
+    *ret_aggregate = no_aggregate();
     if (!(span_ns >= TL_PACKETS_AGGREGATE_STEPS * step_ns))
         return;
     empty.count = (unsigned)fmin(span_ns / step_ns, STEPS_MAX);

@@ -19,6 +19,7 @@ void tl_packet_aggregate_facts(const struct tl_packets *packets, const struct tl
         "no other connection of the capture shares an end with it for long enough";
     tl_flow_set(facts, TL_FLOW(direction, aggregate_count), aggregate.others_count, "");
     tl_flow_set(facts, TL_FLOW(direction, aggregate_bps), aggregate.together_bps, alone);
+    tl_flow_set(facts, TL_FLOW(direction, aggregate_pair_bps), aggregate.pair_bps, alone);
     tl_flow_set(facts, TL_FLOW(direction, aggregate_swing_ratio), aggregate.swing_ratio, alone);
     tl_flow_set(facts, TL_FLOW(direction, aggregate_compensation_ratio),
                 aggregate.compensation_ratio, alone);

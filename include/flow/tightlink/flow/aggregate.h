@@ -9,6 +9,7 @@
 struct tl_packet_aggregate {
     unsigned others_count;     /* that carry a fiftieth of it all and more */
     double together_bps;       /* payload that they and this one delivered */
+    double pair_bps;           /* of that what joins the same two hosts: it shares the whole way */
     double swing_ratio;        /* of that from step to step: standard deviation over mean */
     double compensation_ratio; /* variance of the sum over the sum of variances: 1 where each goes
                                 * its own way, 0 where one gets what another loses */

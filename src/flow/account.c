@@ -42,7 +42,8 @@ static bool is_closed(const struct half *half)
     uint64_t room = half->sender_right > half->next ? half->sender_right - half->next : 0;
     if (!half->right_known)
         return false;
-    return room < half_mss(half) || (half->filled && room < half->window / 3);
+    bool filled = half->filled && half->out->window_scale_known;
+    return room < half_mss(half) || (filled && room < half->window / 3);
 }
 
 static float *reason(struct half *half, struct tl_packet_bin *bin, double **ret_sum)

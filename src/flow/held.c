@@ -60,7 +60,9 @@ static double opened_ns(const struct tl_packet_half *half, double mean_bytes)
 }
 
 /* Share of itself by which a congestion window that nothing cuts would have grown since slow start,
- * which may end without a loss. */
+ * which may end without a loss. Where the beginning was not captured a queue may have stood since
+ * before that, which keeps all round trips alike: there a window is level that grows as slowly as
+ * Reno's. */
 static double expected_growth(const struct tl_packet_half *half, double total_ns)
 {
     double mean_bytes = half->flight_bytes_ns / half->flight_ns;
@@ -69,7 +71,8 @@ static double expected_growth(const struct tl_packet_half *half, double total_ns
            last_s = fmax(LAST_MIDDLE * total_ns - opened, 0) / 1e9;
     double cubic = CUBIC_GAIN * (pow(last_s, 3) - pow(first_s, 3)),
            reno = RENO_GAIN * (last_s - first_s) * 1e9 / half->rtt_min_ns;
-    return fmax(cubic, reno) * fmax(half->mss_bytes, 1) / mean_bytes;
+    double gain = half->window_scale_known ? fmax(cubic, reno) : fmin(cubic, reno);
+    return gain * fmax(half->mss_bytes, 1) / mean_bytes;
 }
 
 /* It neither swings nor grows, by half of what a window would have: one that has not had the time

@@ -366,5 +366,6 @@ void half_end(struct half *half, int64_t last_ns, int64_t other_last_ns)
     account_until(half, half->last_data_ns > half->last_move_ns ? half->last_data_ns
                                                                 : half->last_move_ns);
     half_end_shut(half, last_ns);
+    half->out->window_scale = half->scale;
     half->out->unanswered_ns = unanswered_ns(half, other_last_ns);
 }

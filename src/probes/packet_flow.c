@@ -297,6 +297,10 @@ static void tell_receiver(const struct told *told)
     put(told, TL_FACT_FLOW_receiver_data_wait_ratio,
         enough ? half->window_open_ns / half->window_ns : (double)NAN, reason);
     put(told, TL_FACT_FLOW_receiver_tcp_zero_window_count, (double)half->zero_window_count, "");
+    double most = (double)(UINT64_C(65535) << half->window_scale);
+    put(told, TL_FACT_FLOW_guessed_window_ratio,
+        half->window_scale_known ? (double)NAN : (double)half->window_max_bytes / most,
+        "the handshake tells its scale");
     double time_ns = (double)(half->last_data_ns - half->first_data_ns);
     put(told, TL_FACT_FLOW_ack_bout_ratio, enough ? half->ack_bout_ns / time_ns : (double)NAN,
         reason);

@@ -116,6 +116,7 @@ struct tl_packet_half {
     /* The receiver's window. */
     bool window_scaled;      /* by the handshake, or more was sent than an unscaled one allows */
     bool window_scale_known; /* by the handshake; else the least scale that what was sent allows */
+    uint8_t window_scale;    /* that it was read with */
     uint64_t window_max_bytes;
     uint64_t window_count; /* acknowledgements that announced one */
     /* Since it was about as large as its largest: integral, time, and the time in which it was

@@ -23,19 +23,25 @@ static double overlap(double from, double to, double begin, double end)
 }
 
 /* A bin lies in one step or across two and more: evenly, for want of anything better. */
+static void add_bin(struct course *course, double begin_ns, double end_ns, double bytes)
+{
+    unsigned step = (unsigned)fmax(floor(begin_ns / course->step_ns), 0);
+    for (; step < course->count && step * course->step_ns < end_ns; step++) {
+        double step_ns = step * course->step_ns;
+        course->bytes[step] += bytes / (end_ns - begin_ns) *
+                               overlap(step_ns, step_ns + course->step_ns, begin_ns, end_ns);
+    }
+}
+
 static void add_half(struct course *course, const struct tl_packet_half *half)
 {
-    double width_ns = (double)half->bin_ns;
+    double width_ns = (double)half->bin_ns,
+           first_ns = (double)(half->bins_begin_ns - course->from_ns),
+           last_ns = course->count * course->step_ns;
     for (uint32_t i = 0; i < half->bins_count; i++) {
-        double begin_ns = (double)(half->bins_begin_ns - course->from_ns) + i * width_ns,
-               end_ns = begin_ns + width_ns;
-        for (double at = fmax(floor(begin_ns / course->step_ns), 0);
-             at < course->count && at * course->step_ns < end_ns; at++) {
-            double step_ns = at * course->step_ns;
-            course->bytes[(unsigned)at] +=
-                (double)half->bins[i].delivered_bytes / width_ns *
-                overlap(step_ns, step_ns + course->step_ns, begin_ns, end_ns);
-        }
+        double begin_ns = first_ns + i * width_ns;
+        if (begin_ns < last_ns)
+            add_bin(course, begin_ns, begin_ns + width_ns, (double)half->bins[i].delivered_bytes);
     }
 }
 

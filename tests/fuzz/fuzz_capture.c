@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "build.h"
+#include "tightlink/flow/aggregate.h"
 #include "tightlink/flow/limits.h"
 
 unsigned long fuzz_accepted;
@@ -56,6 +57,7 @@ static void conclude(struct tl_packets *packets)
         struct tl_packet_ledger ledger;
         struct tl_packet_policer policer;
         struct tl_packet_loss_rank rank;
+        struct tl_packet_aggregate aggregate;
         MUST(brief.flow);
         int sender = tl_packet_sender(brief.flow);
         tl_packet_ledger(brief.flow, sender, &ledger);
@@ -64,6 +66,10 @@ static void conclude(struct tl_packets *packets)
         MUST(!ledger.known || (sum > 0.999 && sum < 1.001));
         tl_packet_policer(&brief.flow->halves[sender], &policer);
         tl_packet_loss_rank(&brief.flow->halves[sender], &rank);
+        const struct tl_packet_half *half = &brief.flow->halves[sender];
+        tl_packet_aggregate(packets, brief.flow, sender, half->first_data_ns, half->last_data_ns,
+                            &aggregate);
+        MUST(!(aggregate.swing_ratio < 0) && !(aggregate.compensation_ratio < 0));
         MUST(!(policer.fit_ratio < 0) && !(policer.fit_ratio > 1));
         MUST(!(rank.rank_ratio < 0) && !(rank.rank_ratio > 1));
     }

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "tightlink/base/stats.h"
+#include "tightlink/base/units.h"
+
 #define STEP_NS     5e8
 #define STEP_RTTS   4
 #define STEPS_MAX   512
@@ -45,38 +48,40 @@ static void add_half(struct course *course, const struct tl_packet_half *half)
     }
 }
 
-static double sum_of(const struct course *course)
+static double mean_of(const struct course *course)
 {
-    double sum = 0;
-    for (unsigned i = 0; i < course->count; i++)
-        sum += course->bytes[i];
-    return sum;
+    return tl_stats_mean(course->bytes, course->count);
 }
 
 static double variance_of(const struct course *course)
 {
-    double mean = sum_of(course) / course->count, squares = 0;
-    for (unsigned i = 0; i < course->count; i++)
-        squares += (course->bytes[i] - mean) * (course->bytes[i] - mean);
-    return squares / course->count;
+    double deviation = tl_stats_stddev(course->bytes, course->count);
+    return deviation * deviation;
 }
 
-/* The members, summed up. */
+/* Those that share one end, summed up. */
 struct members {
-    struct course all, one; /* one: the member that is being added */
-    double variances, one_bytes[TL_PACKETS_AGGREGATE_MAX], pair_bytes;
+    struct course all;
+    double variances, pair_bytes; /* bytes: of a step, as all means are */
+    double mean_bytes[TL_PACKETS_AGGREGATE_MAX];
     unsigned count;
 };
 
-static void add_member(struct members *members, const struct tl_packet_half *half, bool is_pair)
+static bool has_room(const struct members *members)
 {
-    memset(members->one.bytes, 0, sizeof members->one.bytes);
-    add_half(&members->one, half);
+    return members->count < TL_PACKETS_AGGREGATE_MAX;
+}
+
+static void add_member(struct members *members, const struct course *one, bool is_pair)
+{
+    if (!has_room(members))
+        return;
     for (unsigned i = 0; i < members->all.count; i++)
-        members->all.bytes[i] += members->one.bytes[i];
-    members->variances += variance_of(&members->one);
-    members->pair_bytes += is_pair ? sum_of(&members->one) : 0;
-    members->one_bytes[members->count++] = sum_of(&members->one);
+        members->all.bytes[i] += one->bytes[i];
+    double mean = mean_of(one);
+    members->variances += variance_of(one);
+    members->pair_bytes += is_pair ? mean : 0;
+    members->mean_bytes[members->count++] = mean;
 }
 
 static bool is_same(const struct tl_flow_address *one, const struct tl_flow_address *other)
@@ -84,35 +89,42 @@ static bool is_same(const struct tl_flow_address *one, const struct tl_flow_addr
     return memcmp(one, other, sizeof *one) == 0;
 }
 
-/* Of one end's data: who sends it and who receives it. */
-static const struct tl_flow_address *end_of(const struct tl_packet_flow *flow, int sender,
-                                            bool receiver)
-{
-    return &flow->addresses[receiver ? 1 - sender : sender];
-}
+/* By the end that they share with the flow, which is the first of either. */
+struct company {
+    struct members to_receiver, from_sender;
+};
 
-/* What the other sends shares the end that is asked for with the flow, and perhaps both. */
-static void add_other(struct members *members, const struct tl_packet_flow *flow, int sender,
-                      const struct tl_packet_flow *other, bool by_receiver)
+static void add_other(struct company *company, const struct course *empty,
+                      const struct tl_packet_flow *flow, int sender,
+                      const struct tl_packet_flow *other)
 {
     for (int end = TL_CLIENT; end <= TL_SERVER; end++) {
-        bool receives = is_same(end_of(other, end, true), end_of(flow, sender, true)),
-             sends = is_same(end_of(other, end, false), end_of(flow, sender, false));
-        if ((by_receiver ? receives : sends) && other->halves[end].bins_count > 0 &&
-            members->count < TL_PACKETS_AGGREGATE_MAX)
-            add_member(members, &other->halves[end], receives && sends);
+        bool receives = is_same(&other->addresses[1 - end], &flow->addresses[1 - sender]),
+             sends = is_same(&other->addresses[end], &flow->addresses[sender]);
+        bool counts = (receives && has_room(&company->to_receiver)) ||
+                      (sends && has_room(&company->from_sender));
+        if (!counts || other->halves[end].bins_count == 0)
+            continue;
+        struct course one = *empty;
+        add_half(&one, &other->halves[end]);
+        if (receives)
+            add_member(&company->to_receiver, &one, sends);
+        if (sends)
+            add_member(&company->from_sender, &one, receives);
     }
 }
 
-/* The flow itself comes first. */
 static void gather(const struct tl_packets *packets, const struct tl_packet_flow *flow, int sender,
-                   bool by_receiver, struct members *members)
+                   const struct course *empty, struct company *company)
 {
+    struct course own = *empty;
     struct tl_packet_brief brief;
-    add_member(members, &flow->halves[sender], true);
+    add_half(&own, &flow->halves[sender]);
+    add_member(&company->to_receiver, &own, true);
+    add_member(&company->from_sender, &own, true);
     for (size_t i = 0; tl_packets_at(packets, i, &brief); i++)
         if (brief.flow && brief.flow != flow)
-            add_other(members, flow, sender, brief.flow, by_receiver);
+            add_other(company, empty, flow, sender, brief.flow);
 }
 
 /* Nothing is known. */
@@ -123,16 +135,15 @@ static struct tl_packet_aggregate no_aggregate(void)
 
 static struct tl_packet_aggregate tell(const struct members *members)
 {
-    double sum = sum_of(&members->all), time_ns = members->all.count * members->all.step_ns,
-           variance = variance_of(&members->all);
+    double mean = mean_of(&members->all), variance = variance_of(&members->all);
     struct tl_packet_aggregate told = no_aggregate();
     for (unsigned i = 1; i < members->count; i++)
-        told.others_count += members->one_bytes[i] >= COUNTS_FROM * sum;
+        told.others_count += members->mean_bytes[i] >= COUNTS_FROM * mean;
     if (told.others_count == 0)
         return told;
-    told.together_bps = sum * 8e9 / time_ns;
-    told.pair_bps = members->pair_bytes * 8e9 / time_ns;
-    told.swing_ratio = sqrt(variance) * members->all.count / sum;
+    told.together_bps = tl_bps_from_bytes_ns(mean, members->all.step_ns);
+    told.pair_bps = tl_bps_from_bytes_ns(members->pair_bytes, members->all.step_ns);
+    told.swing_ratio = sqrt(variance) / mean;
     told.compensation_ratio = members->variances > 0 ? variance / members->variances : (double)NAN;
     return told;
 }
@@ -149,11 +160,11 @@ void tl_packet_aggregate(const struct tl_packets *packets, const struct tl_packe
     if (!(span_ns >= TL_PACKETS_AGGREGATE_STEPS * step_ns))
         return;
     empty.count = (unsigned)fmin(span_ns / step_ns, STEPS_MAX);
-    for (int by_receiver = 1; by_receiver >= 0; by_receiver--) {
-        struct members members = {.all = empty, .one = empty};
-        gather(packets, flow, sender, by_receiver, &members);
-        struct tl_packet_aggregate told = tell(&members);
-        if (told.others_count > 0 && !(told.together_bps <= ret_aggregate->together_bps))
-            *ret_aggregate = told;
-    }
+    struct company company = {{.all = empty}, {.all = empty}};
+    gather(packets, flow, sender, &empty, &company);
+    struct tl_packet_aggregate to_receiver = tell(&company.to_receiver),
+                               from_sender = tell(&company.from_sender);
+    bool by_sender =
+        from_sender.others_count > 0 && !(from_sender.together_bps <= to_receiver.together_bps);
+    *ret_aggregate = by_sender ? from_sender : to_receiver;
 }

@@ -28,6 +28,7 @@ class Maker:
         most = min(800e6, 20e6 * 8 / (self.rtt_ms / 1e3))
         self.rate = log_uniform(chance, 2e6, max(most, 4e6))
         self.v6 = chance.random() < 0.25
+        self.packet_bytes = 1500  # the longest that gets as far as a fault of this path
 
     def uniform(self, low, high):
         return self.chance.uniform(low, high)

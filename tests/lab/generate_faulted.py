@@ -163,7 +163,7 @@ def short_queue(m, path):
 
 
 def black_hole(m, _path):
-    return f"{m.way()}maxlen={m.chance.randrange(1280, 1480, 4)}"
+    return f"{m.way()}maxlen={m.chance.randrange(1280, min(1480, m.packet_bytes), 4)}"
 
 
 def no_fault(_m, _path):

@@ -80,7 +80,7 @@ def office(m):
 def tunnel(m):
     """A VPN over somebody's line: packets of less than 1450 bytes, and some jitter."""
     words = faulted.line(m, m.chance.choice([0.1, 0.5, 1]))
-    length = m.chance.choice([1400, 1420, 1436, 1380])
+    length = m.packet_bytes = m.chance.choice([1400, 1420, 1436, 1380])
     return faulted.Path(f"{words} wan-mtu={length} {faulted.either_way(m)}"
                         f"jitter={m.uniform(0.3, 3):.2g}ms", m.rate)
 

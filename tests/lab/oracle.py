@@ -349,7 +349,7 @@ def mtu_rungs(path, truth, data):
             truth.notes.add("mtu-low")
             truth.beside.add("mtu-low")
     for prefix, s in data:
-        if "maxlen" in s and float(s["maxlen"]) < MTU:
+        if float(s.get("maxlen", MTU)) < min(wan, MTU):
             truth.rungs.append(Rung("mtu-black-hole", path.segment(prefix), 0, 1e3, number=False))
     for host in path.hosts.values():
         if float(host.get("mtu", MTU)) > float(host.get("lan-mtu", host.get("mtu", MTU))):

@@ -58,6 +58,9 @@ def sums_by_hand():
     check([(r.cause, r.segment) for r in truth.accept] == [("disk-write", "near-host")],
           "the receiver's disk, not the writing of the sender's")
     check(truth.accept[0].low < 160e6 < truth.accept[0].high, "20 MB/s are 160 Mb/s")
+    for longest, cause in ((1404, "capacity"), (1340, "mtu-black-hole")):
+        truth = oracle.truth_of(f"rate=50M delay=6ms wan-mtu=1380 down.maxlen={longest}", "download")
+        check(truth.accept[0].cause == cause, f"packets of 1380 where {longest} pass: {cause}")
     truth = oracle.truth_of("rate=1.6M delay=2ms", "upload")
     check("bufferbloat" in truth.notes, "32 packets at 1.6 Mb/s are 240 ms")
     truth = oracle.truth_of("rate=100M delay=10ms cc=bbr loss=0.5%", "download")

@@ -2,13 +2,15 @@
  * a limit per stream, random loss and shallow buffers scale with their number, a full
  * link does not. Trains of datagrams behind them tell a full link from one that others fill. Where
  * the network held one stream and several get much more, two follow on short paths, for a second:
- * they tell a limit for each from a share of one for all. */
+ * they tell a limit for each from a share of one for all. Where the rate of one had fallen for
+ * good, one more follows behind a rest. */
 #include <math.h>
 
 #include "flow_facts.h"
 #include "one_stream.h"
 #include "outcome.h"
 #include "received.h"
+#include "rested.h"
 #include "streams_again.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/far.h"
@@ -238,6 +240,9 @@ enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction 
         wants_pair(probe->facts, direction))
         status =
             run_pair(probe, direction, &spec, bytes_left(limits, ret_outcome), ret_outcome, reterr);
+    if (status == TL_OK && counts && bytes_left(limits, ret_outcome) > 0)
+        status = tl_rested_measure(probe, direction, &spec, bytes_left(limits, ret_outcome),
+                                   ret_outcome, reterr);
     tl_transfer_free(result);
     return status;
 }

@@ -175,3 +175,14 @@ void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change
             if (set_fall(series, &curve, &looks[i], ret_change))
                 return;
 }
+
+double tl_series_ahead(const struct tl_series *series, double rate_bps)
+{
+    double most_bytes = series->count >= 2 ? 0 : NAN;
+    for (size_t i = 1; i < series->count; i++) {
+        double ns = (double)(series->points[i].time_ns - series->points[0].time_ns);
+        double ahead_bytes = series->points[i].delivered_bytes - rate_bps * ns / 8e9;
+        most_bytes = fmax(most_bytes, ahead_bytes);
+    }
+    return most_bytes;
+}

@@ -290,6 +290,24 @@ Test(series, a_deep_policer_falls_without_a_queue)
     recorded_finish(&recorded);
 }
 
+/* Slow start leaves tokens in the bucket that are caught up with: what counts is the sum. */
+Test(series, what_a_bucket_held_is_the_most_ahead_of_its_rate)
+{
+    series.count = 0;
+    add_point(0, 20e6, 0);
+    for (int i = 0; i < 10; i++) /* half a second below the rate: 1.25 MB behind */
+        add_point(20e6, 20e6, 0);
+    for (int i = 0; i < 20; i++) /* a second above it: 5 MB */
+        add_point(80e6, 20e6, 0);
+    for (int i = 0; i < 20; i++)
+        add_point(40e6, 20e6, 0);
+    cr_expect_float_eq(tl_series_ahead(&series, 40e6), 3.75e6, 2e4, "%g",
+                       tl_series_ahead(&series, 40e6));
+    cr_expect_eq(tl_series_ahead(&series, 90e6), 0, "never ahead of that");
+    series.count = 1;
+    cr_expect(isnan(tl_series_ahead(&series, 40e6)));
+}
+
 Test(series, a_full_link_does_not_fall)
 {
     struct tl_rate_change change;

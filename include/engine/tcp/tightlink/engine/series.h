@@ -109,6 +109,11 @@ struct tl_rate_change {
 
 void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change *ret_change);
 
+/* The most by which what was delivered was ever ahead of that rate from the first point on, bytes,
+ * 0 at least: the tokens that a bucket filled at that rate held when the series began, whatever
+ * slow start took to spend them. NAN below two points. */
+double tl_series_ahead(const struct tl_series *series, double rate_bps);
+
 /* Token bucket, after T. Flach et al., An Internet-Wide Analysis of Traffic Policing, SIGCOMM
  * 2016, section 3: the rate between first and last loss is that of the tokens; with it the
  * bucket is empty whenever something is lost and holds tokens when nothing is; and the

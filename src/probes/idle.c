@@ -2,8 +2,8 @@
 #include "idle.h"
 
 #include <math.h>
-#include <poll.h>
 
+#include "pause.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
@@ -25,14 +25,6 @@ void tl_idle_begin(const struct tl_probe *probe, struct tl_idle_watch *ret_watch
                           tl_host_link_index((const struct sockaddr *)&info->peer));
 }
 
-static void wait_for_rest(const struct tl_probe *probe, const struct tl_idle_watch *watch)
-{
-    struct pollfd cancelled = {.fd = probe->cancel_fd, .events = POLLIN};
-    int64_t left_ns = watch->before.taken_ns + TL_IDLE_WATCH_NS - tl_now_ns();
-    if (left_ns > 0)
-        (void)poll(&cancelled, 1, (int)(left_ns / TL_NS_PER_MS) + 1);
-}
-
 static void set(const struct tl_probe *probe, struct tl_fact_key key, struct tl_host_value carried,
                 uint64_t own_bytes, int64_t elapsed_ns)
 {
@@ -50,7 +42,7 @@ void tl_idle_end(const struct tl_probe *probe, const struct tl_idle_watch *watch
     struct tl_host_counters after;
     struct tl_host_counters_growth growth;
     uint64_t sent, received;
-    wait_for_rest(probe, watch);
+    tl_probe_pause(probe, watch->before.taken_ns + TL_IDLE_WATCH_NS - tl_now_ns());
     tl_host_counters_read(&after, "", watch->before.ifindex);
     read_own(probe, &sent, &received);
     tl_host_counters_between(&watch->before, &after, &growth);

@@ -2,12 +2,12 @@
 #include "loaded.h"
 
 #include <math.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "pause.h"
 #include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
@@ -42,9 +42,7 @@ static void lead(const struct tl_probe *probe)
 {
     int64_t rtt_ns = tl_far_info(probe->far)->connect_rtt_ns;
     int64_t ns = ALONE_NS - (rtt_ns > 0 ? 3 * rtt_ns / 2 : 0);
-    struct pollfd cancel = {.fd = probe->cancel_fd, .events = POLLIN};
-    if (ns > 0)
-        (void)poll(&cancel, 1, (int)(ns / TL_NS_PER_MS));
+    tl_probe_pause(probe, ns);
 }
 
 struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration_ns)

@@ -18,6 +18,13 @@ void tl_outcome_end(struct tl_probe_outcome *outcome)
     outcome->record.duration_ns += tl_now_ns();
 }
 
+void tl_outcome_add(struct tl_probe_outcome *outcome, const struct tl_probe_outcome *turn)
+{
+    outcome->record.sent_bytes += turn->record.sent_bytes;
+    outcome->record.received_bytes += turn->record.received_bytes;
+    outcome->record.duration_ns += turn->record.duration_ns;
+}
+
 void tl_outcome_state(struct tl_probe_outcome *outcome, enum tl_stage_state state, const char *fmt,
                       ...)
 {

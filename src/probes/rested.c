@@ -1,11 +1,11 @@
 #include "rested.h"
 
 #include <math.h>
-#include <poll.h>
 #include <stdlib.h>
 
 #include "flow_facts.h"
 #include "outcome.h"
+#include "pause.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/series.h"
@@ -47,12 +47,6 @@ int64_t tl_rested_plan(const struct tl_facts *facts, enum tl_direction direction
     return (int64_t)fmin(fmax(rest_ns, (double)REST_MIN_NS), (double)REST_MAX_NS);
 }
 
-static void rest(const struct tl_probe *probe, int64_t ns)
-{
-    struct pollfd cancelled = {.fd = probe->cancel_fd, .events = POLLIN};
-    (void)poll(&cancelled, 1, (int)(ns / TL_NS_PER_MS));
-}
-
 /* NAN where the sender told too little. */
 static double ahead_of(const struct tl_tcp_result *result, double rate_bps)
 {
@@ -83,26 +77,21 @@ enum tl_status tl_rested_measure(const struct tl_probe *probe, enum tl_direction
 {
     struct tl_probe_outcome turn;
     struct tl_tcp_result *result;
-    struct tl_tcp_spec spec = *like;
     double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0);
-    spec.streams = 1;
-    spec.duration_ns = (int64_t)fmax((double)STREAM_NS, STREAM_RTTS * rtt_ns);
-    spec.max_bytes = (uint64_t)bytes;
-    spec.enough = (struct tl_steady_enough){0};
+    struct tl_tcp_spec spec =
+        tl_transfer_one_more(like, (int64_t)fmax((double)STREAM_NS, STREAM_RTTS * rtt_ns), bytes);
     int64_t rest_ns = tl_rested_plan(probe->facts, direction, spec.duration_ns);
     int64_t began_ns = tl_now_ns();
     if (rest_ns == 0)
         return TL_OK;
-    rest(probe, rest_ns);
+    tl_probe_pause(probe, rest_ns);
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
-    int64_t took_ns = tl_now_ns() - began_ns;
-    outcome->record.sent_bytes += turn.record.sent_bytes;
-    outcome->record.received_bytes += turn.record.received_bytes;
-    outcome->record.duration_ns += took_ns;
     if (result)
         set_facts(probe, direction, result, status == TL_OK && tl_transfer_counts(&turn),
-                  took_ns - result->elapsed_ns);
+                  tl_now_ns() - began_ns - result->elapsed_ns);
+    turn.record.duration_ns += rest_ns;
+    tl_outcome_add(outcome, &turn);
     tl_transfer_free(result);
     return status;
 }

@@ -97,14 +97,6 @@ static int64_t bytes_left(const struct tl_probe_limits *limits,
     return limits->bytes - outcome->record.sent_bytes - outcome->record.received_bytes;
 }
 
-/* Bytes and time of one transfer more within the stage. */
-static void add_turn(struct tl_probe_outcome *outcome, const struct tl_probe_outcome *turn)
-{
-    outcome->record.sent_bytes += turn->record.sent_bytes;
-    outcome->record.received_bytes += turn->record.received_bytes;
-    outcome->record.duration_ns += turn->record.duration_ns;
-}
-
 #define AGAIN_NS   (2500 * TL_NS_PER_MS)
 #define AGAIN_RTTS 25
 
@@ -115,12 +107,10 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
 {
     struct tl_probe_outcome turn;
     struct tl_tcp_result *result;
-    struct tl_tcp_spec spec = *top;
     double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0);
-    spec.streams = 1;
-    spec.duration_ns = (int64_t)fmax((double)AGAIN_NS, AGAIN_RTTS * rtt_ns);
-    spec.max_bytes = (uint64_t)bytes;
-    spec.enough = (struct tl_steady_enough){.rate = true};
+    struct tl_tcp_spec spec =
+        tl_transfer_one_more(top, (int64_t)fmax((double)AGAIN_NS, AGAIN_RTTS * rtt_ns), bytes);
+    spec.enough.rate = true;
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
     if (!result)
@@ -130,7 +120,7 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
     tl_flow_set_range(probe->facts, TL_FLOW(direction, again_bps),
                       counts ? rate->goodput_bps : (double)NAN, rate->low_bps, rate->high_bps,
                       "the turn had no steady part");
-    add_turn(outcome, &turn);
+    tl_outcome_add(outcome, &turn);
     tl_transfer_free(result);
     return status;
 }
@@ -191,7 +181,7 @@ static enum tl_status run_pair(const struct tl_probe *probe, enum tl_direction d
                     rate->valid ? rate->goodput_bps : (double)NAN,
                     "the transfer had no steady part");
     }
-    add_turn(outcome, &turn);
+    tl_outcome_add(outcome, &turn);
     tl_trust_lower(&outcome->trust, turn.trust.quality, "%s", turn.trust.reason);
     if (status != TL_OK)
         tl_outcome_state(outcome, turn.record.state, "%s", turn.record.reason);

@@ -38,6 +38,17 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
     };
 }
 
+struct tl_tcp_spec tl_transfer_one_more(const struct tl_tcp_spec *like, int64_t duration_ns,
+                                        int64_t bytes)
+{
+    struct tl_tcp_spec spec = *like;
+    spec.streams = 1;
+    spec.duration_ns = duration_ns;
+    spec.max_bytes = (uint64_t)bytes;
+    spec.enough = (struct tl_steady_enough){0};
+    return spec;
+}
+
 bool tl_transfer_meets_hole(const struct tl_facts *facts, enum tl_direction direction)
 {
     return tl_facts_number(facts, TL_FLOW(direction, mtu_black_hole), 0) > 0 &&

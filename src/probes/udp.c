@@ -6,13 +6,13 @@
  * own but where it means to. What a queue still holds after a step that was too fast is given
  * time to drain. Every step is known to fit the budgets before it begins. */
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 
 #include "datagram.h"
 #include "flow_facts.h"
 #include "live.h"
 #include "outcome.h"
+#include "pause.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
@@ -89,10 +89,7 @@ static void on_live(void *context, const struct tl_udp_live *live)
 
 static void drain(struct climb *climb)
 {
-    struct pollfd cancel = {.fd = climb->probe->cancel_fd, .events = POLLIN};
-    int64_t ns = climb->drain_ns < DRAIN_MAX_NS ? climb->drain_ns : DRAIN_MAX_NS;
-    if (ns > 0)
-        (void)poll(&cancel, 1, (int)(ns / TL_NS_PER_MS) + 1);
+    tl_probe_pause(climb->probe, climb->drain_ns < DRAIN_MAX_NS ? climb->drain_ns : DRAIN_MAX_NS);
     climb->drain_ns = 0;
 }
 

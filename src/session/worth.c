@@ -31,6 +31,7 @@
 
 #define BUFFER_LIMITS_RATIO 0.1
 #define NO_BUFFER_SHARE     0.5
+#define STUCK_SHARE         2.0
 
 /* Less of their time than this held by buffers, several connections found what the path carries. */
 #define UNHELD_RATIO 0.3
@@ -180,13 +181,21 @@ static double fitness_of_microscope(const struct weighing *w)
     return lost && can_follow(w, TL_PLAN_UDP) ? EXPLAINED_SHARE : 1;
 }
 
-/* How much of what the stage could show is there to be seen: larger buffers show little where no
- * buffer held the stream, or where several connections reach further. */
+/* Larger buffers show little where no buffer held the stream, or where several connections reach
+ * further; but all where the sender's had no room to send again what was lost. */
+static double fitness_of_window(const struct weighing *w)
+{
+    if (number(w, TL_FLOW(w->direction, sender_tcp_wqueue_too_big_count), 0) > 0)
+        return STUCK_SHARE;
+    return buffer_limits(w) && window_reaches_further(w) ? 1 : NO_BUFFER_SHARE;
+}
+
+/* How much of what the stage could show is there to be seen. */
 static double fitness(const struct weighing *w)
 {
     switch (w->index) {
     case TL_PLAN_WINDOW:
-        return buffer_limits(w) && window_reaches_further(w) ? 1 : NO_BUFFER_SHARE;
+        return fitness_of_window(w);
     case TL_PLAN_PACED:
         return fitness_of_paced(w);
     case TL_PLAN_MICROSCOPE:

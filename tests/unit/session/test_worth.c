@@ -184,3 +184,19 @@ Test(worth, what_was_found_without_a_ceiling_is_tried_first)
     tl_worth_of(&state, TL_PLAN_WINDOW, TL_DOWNLOAD, &trial);
     cr_expect_lt(trial.value, TL_PLAN_WORTH_MIN, "%s", trial.what);
 }
+
+/* Nothing else explains a sender whose buffer had no room to send again what was lost. */
+Test(worth, a_larger_buffer_is_tried_early_where_nothing_could_be_sent_again)
+{
+    struct undecided one;
+    struct tl_worth before, after;
+    set_undecided(&one, "send-buffer", TL_FLOW(TL_DOWNLOAD, window_goodput_bps));
+    tl_worth_of(&one.state, TL_PLAN_WINDOW, TL_DOWNLOAD, &before);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, sender_tcp_wqueue_too_big_count), 0, "");
+    tl_worth_of(&one.state, TL_PLAN_WINDOW, TL_DOWNLOAD, &after);
+    cr_expect_eq(after.value, before.value);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, sender_tcp_wqueue_too_big_count), 128, "");
+    tl_worth_of(&one.state, TL_PLAN_WINDOW, TL_DOWNLOAD, &after);
+    cr_expect_geq(after.value, fmin(1, 4 * before.value), "%g, before %g", after.value,
+                  before.value);
+}

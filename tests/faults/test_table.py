@@ -24,6 +24,7 @@ SKIP = 77
 TIGHTLINK, TIGHTLINKD = sys.argv[1:3]
 FAULTS, ALONE = {}, set()
 AT_ONCE = 4
+RATE = "100mbit"  # leaves the processors to others
 
 
 def fault(function):
@@ -47,9 +48,9 @@ def inside(namespace, *command):
 
 class Hosts:
     """near: 10.99.0.1 and fd99::1, far: .2 and ::2; a second link, unused, as 10.98.0.0/24. The
-    first carries as much as leaves the processors to others."""
+    first carries that much."""
 
-    def __init__(self, number, rate="300mbit"):
+    def __init__(self, number, rate=RATE):
         self.near, self.far = (f"tlf-{end}-{os.getpid()}-{number}" for end in ("near", "far"))
         self.rate = rate
 
@@ -383,7 +384,7 @@ def judge(number, name):
 def judge_once(number, name):
     """Prints its row."""
     try:
-        with Hosts(number, rate=None if name in ALONE else "300mbit") as hosts:
+        with Hosts(number, rate=None if name in ALONE else RATE) as hosts:
             row = FAULTS[name](hosts)
     except (AssertionError, subprocess.SubprocessError, KeyError, OSError) as error:
         print(f"{name:<18} FAILED: {error!r}", flush=True)

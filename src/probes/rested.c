@@ -16,8 +16,9 @@
 #define STREAM_NS   (2500 * TL_NS_PER_MS)
 #define STREAM_RTTS 50
 
-#define FAST_SHARE 3   /* a third of that stream may be fast */
-#define FALL_RATIO 1.3 /* as of tl_series_rate_change() */
+#define FAST_SHARE  3 /* a third of that stream may be fast */
+#define WHOLE_SHARE 0.9
+#define FALL_RATIO  1.3 /* as of tl_series_rate_change() */
 /* Several that got a rate of their own have told already that it is no bucket's
  * (rules/path/shaper-boost.json). */
 #define SEVERAL_LOW  0.75
@@ -60,6 +61,12 @@ static double ahead_of(const struct tl_tcp_result *result, double rate_bps)
     return ahead_bytes;
 }
 
+/* One that a budget ended may not have spent what the bucket held. */
+static bool is_whole(const struct tl_tcp_result *result, const struct tl_tcp_spec *spec)
+{
+    return (double)result->elapsed_ns >= WHOLE_SHARE * (double)spec->duration_ns;
+}
+
 static void set_facts(const struct tl_probe *probe, enum tl_direction direction,
                       const struct tl_tcp_result *result, bool counts, int64_t rested_ns)
 {
@@ -88,7 +95,8 @@ enum tl_status tl_rested_measure(const struct tl_probe *probe, enum tl_direction
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
     if (result)
-        set_facts(probe, direction, result, status == TL_OK && tl_transfer_counts(&turn),
+        set_facts(probe, direction, result,
+                  status == TL_OK && tl_transfer_counts(&turn) && is_whole(result, &spec),
                   tl_now_ns() - began_ns - result->elapsed_ns);
     turn.record.duration_ns += rest_ns;
     tl_outcome_add(outcome, &turn);

@@ -73,7 +73,7 @@ static void set_facts(const struct tl_probe *probe, enum tl_direction direction,
     static const char reason[] = "the stream behind a rest was cut short";
     double after_bps = number(probe->facts, TL_FLOW(direction, rate_change_after_bps));
     tl_flow_set(probe->facts, TL_FLOW(direction, rested_bytes),
-                counts ? after_bps * (double)rested_ns / 8e9 : (double)NAN, reason);
+                counts ? tl_bytes_from_bps_ns(after_bps, (double)rested_ns) : (double)NAN, reason);
     tl_flow_set(probe->facts, TL_FLOW(direction, rested_ahead_bytes),
                 counts ? ahead_of(result, after_bps) : (double)NAN, reason);
 }
@@ -84,9 +84,7 @@ enum tl_status tl_rested_measure(const struct tl_probe *probe, enum tl_direction
 {
     struct tl_probe_outcome turn;
     struct tl_tcp_result *result;
-    double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0);
-    struct tl_tcp_spec spec =
-        tl_transfer_one_more(like, (int64_t)fmax((double)STREAM_NS, STREAM_RTTS * rtt_ns), bytes);
+    struct tl_tcp_spec spec = tl_transfer_one_more(probe, like, STREAM_NS, STREAM_RTTS, bytes);
     int64_t rest_ns = tl_rested_plan(probe->facts, direction, spec.duration_ns);
     int64_t began_ns = tl_now_ns();
     if (rest_ns == 0)

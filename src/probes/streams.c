@@ -107,9 +107,7 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
 {
     struct tl_probe_outcome turn;
     struct tl_tcp_result *result;
-    double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0);
-    struct tl_tcp_spec spec =
-        tl_transfer_one_more(top, (int64_t)fmax((double)AGAIN_NS, AGAIN_RTTS * rtt_ns), bytes);
+    struct tl_tcp_spec spec = tl_transfer_one_more(probe, top, AGAIN_NS, AGAIN_RTTS, bytes);
     spec.enough.rate = true;
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);

@@ -38,12 +38,14 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
     };
 }
 
-struct tl_tcp_spec tl_transfer_one_more(const struct tl_tcp_spec *like, int64_t duration_ns,
-                                        int64_t bytes)
+struct tl_tcp_spec tl_transfer_one_more(const struct tl_probe *probe,
+                                        const struct tl_tcp_spec *like, int64_t least_ns,
+                                        unsigned rtts, int64_t bytes)
 {
     struct tl_tcp_spec spec = *like;
+    double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0);
     spec.streams = 1;
-    spec.duration_ns = duration_ns;
+    spec.duration_ns = (int64_t)fmax((double)least_ns, rtts * rtt_ns);
     spec.max_bytes = (uint64_t)bytes;
     spec.enough = (struct tl_steady_enough){0};
     return spec;

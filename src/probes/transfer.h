@@ -11,9 +11,11 @@
 struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
                                     const struct tl_probe_limits *limits);
 
-/* The same with one stream, so long, and nothing that ends it before its time. */
-struct tl_tcp_spec tl_transfer_one_more(const struct tl_tcp_spec *like, int64_t duration_ns,
-                                        int64_t bytes);
+/* The same with one stream, for so long and so many shortest round trips at least, of that many
+ * bytes, and nothing else that ends it before its time. */
+struct tl_tcp_spec tl_transfer_one_more(const struct tl_probe *probe,
+                                        const struct tl_tcp_spec *like, int64_t least_ns,
+                                        unsigned rtts, int64_t bytes);
 
 /* Whether packets of full size vanish, as far as is known, and no transfer got through that way:
  * one that did has segments that fit, and what stands still behind it met something else. */

@@ -48,7 +48,7 @@ def inside(namespace, *command):
 
 class Hosts:
     """near: 10.99.0.1 and fd99::1, far: .2 and ::2; a second link, unused, as 10.98.0.0/24. The
-    first carries that much."""
+    first carries the rate, or all it can."""
 
     def __init__(self, number, rate=RATE):
         self.near, self.far = (f"tlf-{end}-{os.getpid()}-{number}" for end in ("near", "far"))

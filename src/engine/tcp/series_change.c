@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "series_private.h"
+#include "tightlink/base/units.h"
 
 #define STEP_MIN_NS 100e6 /* of a batch; and at least a round trip */
 #define BATCHES_MAX 640
@@ -181,7 +182,7 @@ double tl_series_ahead(const struct tl_series *series, double rate_bps)
     double most_bytes = series->count >= 2 ? 0 : NAN;
     for (size_t i = 1; i < series->count; i++) {
         double ns = (double)(series->points[i].time_ns - series->points[0].time_ns);
-        double ahead_bytes = series->points[i].delivered_bytes - rate_bps * ns / 8e9;
+        double ahead_bytes = series->points[i].delivered_bytes - tl_bytes_from_bps_ns(rate_bps, ns);
         most_bytes = fmax(most_bytes, ahead_bytes);
     }
     return most_bytes;
